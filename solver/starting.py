@@ -8,6 +8,7 @@ Commands import the solvers when they need them. Nothing is being written then, 
 there too. Elsewhere an interruption is Python's, an exception; where no exception can pass, it is repeated.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -70,6 +71,9 @@ def sliceplan() -> None:
         return with_frame_room(main)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is written; Python's own end has no place for exceptions
+        # Else the interpreter looks through all objects at its end, a tenth of a second, for cycles that die with it.
+        gc.disable()
+        gc.freeze()
 
 
 def interrupted(_: int, frame: FrameType | None) -> None:

@@ -28,7 +28,6 @@ SOLVER = {
     "metrics": {"model", "performance", "wording"},
     "formats": {"model", "performance"},
     "check": {"model", "performance", "wording.sharing_words", "metrics.caveats", "metrics.plan_columns"},
-    "transition": {"model", "performance", "wording"},
     "workers": {"model", "runtime"},
     "cores": {"model", "runtime"},
     "inss": {"model", "performance", "runtime", "formats"},
@@ -36,6 +35,7 @@ SOLVER = {
     "allocation": {"model", "performance", "metrics"},
     "comparison": {"model", "allocation"},
     "exact": {"model", "performance", "runtime", "allocation.allocated"},
+    "transition": {"model", "performance", "wording", "exact.backends"},
     "planners": {"model", "performance", "runtime", "allocation", "exact", "wording.sharing_words"},
     "analysis": {"model", "performance", "runtime", "allocation", "exact", "planners"},
     "api": {

@@ -4,10 +4,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from ..analysis.replanning.replan import nothing_found, replanned
-from ..analysis.replanning.what_runs import in_the_fleet
+from ..analysis.replanning.at_hand import at_hand
+from ..analysis.replanning.trade import Answer
+from ..analysis.replanning.what_runs import in_the_fleet, running_gpus
 from ..formats.profile_files import shipped_profiles
+from ..model.collector import collector_paused
 from ..model.counted import require_cost
 from ..model.errors import Finding, InputError, NoPlanError, NoTimeError
 from ..model.labels import labels_of_both
@@ -16,14 +19,16 @@ from ..model.problem import Problem
 from ..model.profile import Profile
 from ..model.replan_report import ReplanReport
 from ..model.transition import Durations, Strategy
-from ..performance.resolve import resolve
+from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable
-from ..runtime.interruption import best_so_far
+from ..runtime.interruption import GRACE_S, best_so_far
 from ..transition.inputs import refuse_unreplannable, refuse_unusable, refuse_used
-from ..transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
-from ..transition.replay import replay
-from ..transition.tenancies import IdleGpus
+from ..transition.tenancies import NONE_IDLE, IdleGpus
+from ..transition.timing import UNCHANGED
 from .finishing import finish_plan
+
+if TYPE_CHECKING:
+    from ..transition.planning import PlannedTransition
 
 
 class WrongTransitionError(RuntimeError):
@@ -40,7 +45,7 @@ def transition(
     fixed_starts: bool = False,
     time_limit_s: float | None = None,
     sources: tuple[str, str] = ("old plan", "new plan"),
-) -> PlannedTransition:
+) -> "PlannedTransition":
     """
     Returns the steps from the plan that is running to another, replayed at every cut of their graph.
 
@@ -67,22 +72,30 @@ def transition(
     first, second = sources
     refuse_unusable({first: old, second if second != first else f"{second} (new)": new})
     refuse_used(idle, old, first)
-    way = partial(plan_transition, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
+    way = partial(_replayed, old, new, idle, strategy, durations, fixed_starts)
     if time_limit_s is None:
-        return _replayed(old, new, way)
+        return way()
     deadline = time.monotonic() + time_limit_s
-    planned: PlannedTransition | None = best_so_far(
-        partial(_replayed, old, new, way), lambda _: None, deadline=deadline
-    )
+    search: Callable[[], PlannedTransition | None] = way
+    try:
+        planned = best_so_far(search, lambda _: None, deadline=deadline)
+    except TimeoutError:
+        planned = None
     if planned is None:
         text = f"no way from {first} to {second} was found within {time_limit_s:g} s; give it more time"
         raise NoTimeError(text)
     return planned
 
 
-def _replayed(old: Plan, new: Plan, way: Callable[[Plan, Plan], PlannedTransition]) -> PlannedTransition:
+def _replayed(
+    old: Plan, new: Plan, idle: IdleGpus, strategy: Strategy, durations: Durations, fixed_starts: bool
+) -> "PlannedTransition":
     """Returns the way from one plan to another, with every cut of its graph replayed."""
-    planned = way(old, new)
+    # Within the search, as it takes long to load.
+    from ..transition.planning import plan_transition
+    from ..transition.replay import replay
+
+    planned = plan_transition(old, new, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
     if wrong := replay(old, planned.assigned, planned.transition):
         raise WrongTransitionError("; ".join(wrong[:5]))
     return planned
@@ -150,25 +163,46 @@ def replan(
     refuse_unreplannable(sources[1], running)
     if impossible := unservable(resolved):
         raise NoPlanError("\n".join(f"{one.workload}: {one.reason}" for one in impossible))
-    asked = partial(replanned, resolved, running, move_price=move_price, most_moves=most_moves)
-    plan, report = best_so_far(
-        partial(asked, time_limit_s=deadline - time.monotonic()),
-        partial(nothing_found, resolved, running, move_price=move_price, most_moves=most_moves),
-        deadline=deadline,
-    )
-    # Dealing could give what moves a GPU that the fleet no longer has.
-    if report.moved and plan.gpus and all(in_the_fleet(problem, gpu) for gpu in running.gpus):
-        undealt = plan, report
-        plan, report = best_so_far(partial(_fewer_moves, running, *undealt), lambda _: undealt, deadline=deadline)
-    search = plan.search.model_copy(update={"time_limit_s": limit_s})
-    runtime_s = round(time.monotonic() - started, 6)
-    finished = finish_plan(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known)
+    with collector_paused():
+        plan, report = _traded(resolved, running, move_price, most_moves, deadline)
+        search = plan.search.model_copy(update={"time_limit_s": limit_s})
+        runtime_s = round(time.monotonic() - started, 6)
+        finished = finish_plan(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known)
     return finished, report.model_copy(update={"labels": labels_of_both(running, problem)})
 
 
-def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> tuple[Plan, ReplanReport]:
+def _traded(
+    resolved: ResolvedProblem, running: Plan, move_price: float | None, most_moves: int | None, deadline: float
+) -> Answer:
+    """Returns the plan that trades cost against moved services, not yet finished, and what it trades."""
+    runs = running_gpus(resolved, running)
+
+    def search() -> Answer:
+        from ..analysis.replanning.replan import replanned  # within the search, as it takes long to load
+
+        left = deadline - time.monotonic()
+        return replanned(resolved, running, runs, move_price=move_price, most_moves=most_moves, time_limit_s=left)
+
+    without_search = partial(at_hand, resolved, running, runs, move_price=move_price, most_moves=most_moves)
+    plan, report = best_so_far(search, without_search, deadline=deadline)
+    # Dealing has no time after a search that was given up, which has come later. And it could give what moves a GPU
+    # that the fleet no longer has.
+    has_time = time.monotonic() < deadline + GRACE_S
+    if not (
+        has_time and report.moved and plan.gpus and all(in_the_fleet(resolved.problem, gpu) for gpu in running.gpus)
+    ):
+        return plan, report
+    return best_so_far(partial(_fewer_moves, running, plan, report), lambda _: (plan, report), deadline=deadline)
+
+
+def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> Answer:
     """Deals the GPUs of a plan that an unfinished search gave anew, where that moves fewer services."""
-    dealt = plan_transition(running, plan)
+    from ..transition.planning import plan_transition  # within the search, as it takes long to load
+
+    try:
+        dealt = plan_transition(running, plan)
+    except TimeoutError:
+        return plan, report
     moved = dealt.transition.disturbed.services
     if len(moved) >= len(report.moved):
         return plan, report

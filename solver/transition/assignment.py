@@ -25,12 +25,13 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite
-from typing import Any
 
 import numpy as np
-from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import csr_array
+from ortools.math_opt.python import mathopt
 
+from ..exact.backends.array_program import program_of
+from ..exact.backends.highs import end_of, run_highs
+from ..exact.backends.sparse_rows import sparse_rows
 from ..model.problem import Sharing
 from .matches import Match, matches
 from .tenancies import RealGpu, TenancyKind, WantedGpu
@@ -38,6 +39,9 @@ from .tenancies import RealGpu, TenancyKind, WantedGpu
 PROVEN = "integer program over the assignments of GPUs, solved to optimality"
 UNFINISHED = "integer program over the assignments of GPUs, ended by its time limit; the limit is its dual bound"
 BY_PARTITIONS = "transport problem: fewest partitions; the limit is the dual bound of an unfinished integer program"
+
+WITHIN_ONE = 0.999
+"""How close to its bound a program may end; costs are whole numbers, so nothing is better then."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,16 @@ class _Way:
     match: Match
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """Of a program: whole values of its variables, None where none was found; and what no values come below."""
+
+    x: list[int] | None
+    bound: float
+    """-inf: unknown."""
+    proven: bool
+
+
 def least_disturbance(
     real: Sequence[RealGpu],
     wanted: Sequence[WantedGpu],
@@ -74,6 +88,13 @@ def least_disturbance(
     ----------
     both
         The services of both plans; those that end are not counted as disturbed.
+    time_limit_s
+        Of the program with services, which also ends with the search that it is a part of.
+
+    Raises
+    ------
+    TimeoutError
+        If that search ended before there was any assignment.
     """
     runs = _classes((gpu.gpu, frozenset(Counter(gpu.runs).items())) for gpu in real)
     wants = _classes(
@@ -174,25 +195,26 @@ def _solved(
     least: int | None = 0
     if services:
         answer = _with_services(real, runs, ways, services, stays, limits, entries, time_limit_s)
-        least = _whole_services(answer.mip_dual_bound, _big(real))
+        least = _whole_services(answer.bound, _big(real))
         if answer.x is not None:
-            values = [round(value) for value in answer.x]
-            proven = answer.status == 0
-            return values[: len(ways)], sum(values[len(ways) :]) if proven else least, PROVEN if proven else UNFINISHED
-    plain = _milp(stays, [], limits, entries, [], inf)
-    return [round(value) for value in plain.x], least, BY_PARTITIONS if services else PROVEN
+            proven, disturbed = answer.proven, sum(answer.x[len(ways) :])
+            return answer.x[: len(ways)], disturbed if proven else least, PROVEN if proven else UNFINISHED
+    plain = _least(stays, [], limits, entries, [], inf)
+    if plain.x is None or not plain.proven:
+        raise TimeoutError("no assignment of the new plan's GPUs was found in time")
+    return plain.x, least, BY_PARTITIONS if services else PROVEN
 
 
-def _whole_services(bound: float | None, big: float) -> int | None:
+def _whole_services(bound: float, big: float) -> int | None:
     """
     Returns how many services are disturbed at least; None: unknown.
 
     Parameters
     ----------
     bound
-        Of the program, which counts B for each service, less the partitions that stay; None or infinite: there is none.
+        Of the program, which counts B for each service, less the partitions that stay; infinite: there is none.
     """
-    return max(0, ceil(bound / big - 1e-6)) if bound is not None and isfinite(bound) else None
+    return max(0, ceil(bound / big - 1e-6)) if isfinite(bound) else None
 
 
 def _big(real: Sequence[RealGpu]) -> float:
@@ -208,7 +230,7 @@ def _with_services(
     limits: Sequence[float],
     entries: Sequence[tuple[int, int, float]],
     time_limit_s: float,
-) -> Any:
+) -> _Answer:
     number = {service: i for i, service in enumerate(services)}
     more: list[tuple[int, int, float]] = []
     needed: list[float] = []
@@ -227,27 +249,30 @@ def _with_services(
                     stays[number[w]] += times
         more += [(row_of[way.runs, i], at, float(times)) for i, times in stays.items()]
     cost = [*moved, *([_big(real)] * len(services))]
-    return _milp(cost, needed, limits, entries, more, time_limit_s)
+    return _least(cost, needed, limits, entries, more, time_limit_s)
 
 
-def _milp(
+def _least(
     cost: Sequence[float],
     needed: Sequence[float],
     limits: Sequence[float],
     entries: Sequence[tuple[int, int, float]],
     more: Sequence[tuple[int, int, float]],
     time_limit_s: float,
-) -> Any:
-    """Minimises with rows `limits` from above (entries) and rows `needed` from below (more)."""
+) -> _Answer:
+    """Minimises a cost of whole numbers with rows `limits` from above (entries) and rows `needed` from below (more)."""
     at_least = [(row + len(limits), column, value) for row, column, value in more]
     row, column, value = zip(*(*entries, *at_least), strict=True)
     shape = (len(limits) + len(needed), len(cost))
-    matrix = csr_array((np.array(value), (np.array(row), np.array(column))), shape=shape)
+    matrix = sparse_rows(np.array(row), np.array(column), np.array(value), shape)
     lower = np.array([*([-inf] * len(limits)), *needed])
     upper = np.array([*limits, *([inf] * len(needed))], dtype=float)
-    return milp(
-        c=np.array(cost, dtype=float),
-        constraints=LinearConstraint(matrix, lower, upper),
-        integrality=np.ones(len(cost), dtype=np.int64),
-        options={"mip_rel_gap": 0.0, **({} if time_limit_s == inf else {"time_limit": time_limit_s})},
-    )
+    model = program_of(matrix, lower, upper, np.full(len(cost), inf), name="assignment")
+    variables = list(model.variables())
+    model.minimize(mathopt.LinearSum(by * one for by, one in zip(cost, variables, strict=True)))
+    result = run_highs(model, time_limit_s, absolute_gap=WITHIN_ONE)
+    bound = result.termination.objective_bounds.dual_bound
+    if not result.has_primal_feasible_solution():
+        return _Answer(None, bound, proven=False)
+    values = [round(x) for x in result.variable_values(variables)]
+    return _Answer(values, bound, proven=end_of(result) == "optimal")

@@ -18,6 +18,7 @@ from .ordering import order
 from .reporting import gpu_records, peak_gpus, step_record
 from .server_sets import changed_sets
 from .tenancies import (
+    NONE_IDLE,
     IdleGpus,
     RealGpu,
     WantedGpu,
@@ -26,7 +27,7 @@ from .tenancies import (
     required_rps,
     wanted_gpus,
 )
-from .timing import shortfalls, times_of
+from .timing import UNCHANGED, shortfalls, times_of
 from .world import Item, World
 
 MOST_RESTARTS = 12
@@ -34,10 +35,6 @@ MOST_RESTARTS = 12
 
 RESTARTED_CHANGES = 6000
 """Arrivals and departures in all of them together, at most; a count and not a time, so that equal runs are equal."""
-
-UNCHANGED = Durations()
-
-NONE_IDLE = IdleGpus()
 
 
 @dataclass(frozen=True)

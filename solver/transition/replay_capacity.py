@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from ..model.plan import Plan
 from ..model.transition import StepKind, Transition, TransitionStep
@@ -65,6 +63,10 @@ def least_capacity(
 
 def _heaviest_closure(gains: Mapping[int, float], losses: Mapping[int, float], earlier: Sequence[int]) -> float:
     """Returns the greatest capacity that a cut can lose: the weight of the closure, from above by rounding."""
+    # Few graphs need it, and loading takes longer than most of them.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     number = {step: i + 1 for i, step in enumerate([*losses, *gains])}
     sink = len(number) + 1
     total = sum(losses.values()) + sum(gains.values())

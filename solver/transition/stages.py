@@ -8,14 +8,17 @@ comes in the same stage. When all agents have reached a stage, the next may begi
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ..model.labels import labels_of_both
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status
 from ..model.stop_reason import StopReason
-from .planning import PlannedTransition
 from .tenancies import Tenancy, TenancyKind, tenancy
 from .timing import is_gain
 from .world import SLACK, THERE_AT_FIRST, Event, World
+
+if TYPE_CHECKING:
+    from .planning import PlannedTransition
 
 BETWEEN = "a stage on the way to another plan; what it costs is not planned"
 
@@ -23,7 +26,7 @@ BETWEEN = "a stage on the way to another plan; what it costs is not planned"
 MISSES = "the plan that it leads to misses SLOs (status violating)"
 
 
-def stages(old: Plan, planned: PlannedTransition) -> list[Plan]:
+def stages(old: Plan, planned: "PlannedTransition") -> list[Plan]:
     """
     Returns the plans to go through, in their order; the last is the new plan, and the old one is not among them.
 
@@ -39,7 +42,7 @@ def stages(old: Plan, planned: PlannedTransition) -> list[Plan]:
     return [*between, planned.assigned] if states else []
 
 
-def _states(planned: PlannedTransition) -> Iterator[list[list[int]]]:
+def _states(planned: "PlannedTransition") -> Iterator[list[list[int]]]:
     """Yields the items on each GPU at the end of every stage."""
     world = planned.world
     on = _initial(world)
@@ -84,7 +87,7 @@ def _initial(world: World) -> list[list[int]]:
     return on
 
 
-def _by_time(planned: PlannedTransition) -> list[Event]:
+def _by_time(planned: "PlannedTransition") -> list[Event]:
     """Returns the comings and goings by the schedule, so that what can happen together falls into one stage."""
     found = [
         (end, step.item, True) if step.kind == "repin" or is_gain(step, planned.steps) else (begin, step.item, False)
@@ -117,7 +120,7 @@ def _samples(*plans: Plan) -> dict[tuple[str, TenancyKind], Partition]:
 
 
 def _plan(
-    planned: PlannedTransition,
+    planned: "PlannedTransition",
     state: list[list[int]],
     number: int,
     count: int,

@@ -113,6 +113,9 @@ class IdleGpus:
     """Named ones: GPU type, node, index."""
 
 
+NONE_IDLE = IdleGpus()
+
+
 def real_gpus(old: Plan, new: Plan, idle: IdleGpus) -> list[RealGpu]:
     """
     Returns the GPUs that there are: those of the old plan, and idle ones.

@@ -7,6 +7,9 @@ from ..model.transition import Durations, Shortfall
 from .graph import UntimedStep
 from .world import SLACK, World
 
+UNCHANGED = Durations()
+"""What steps are taken to last where nobody says otherwise."""
+
 
 def times_of(steps: Sequence[UntimedStep], durations: Durations) -> list[tuple[float, float]]:
     """Returns begin and end of each step, in seconds: each begins as soon as all that it waits for has ended."""

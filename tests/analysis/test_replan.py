@@ -7,8 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems.instances import problem_of, problems
 from problems.plan_pairs import PROFILES, planned, with_changed_rates
+from stand_ins.stuck_solver import no_time
 
-from sliceplan.solver.api import replan, solve
+from sliceplan.solver.api import moving, replan, solve
 from sliceplan.solver.model.errors import InputError, NoPlanError
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import Problem
@@ -180,3 +181,55 @@ def test_what_stays_holds_its_batches_for_as_long_as_its_own_time_allows():
     plan, report = replan(problem_of(services, latency="assembly"), running, most_moves=0)
     assert report.moved == ()
     assert plan.gpus
+
+
+@settings(max_examples=12, deadline=None)
+@given(changes())
+def test_without_a_search_all_stays_that_may_and_the_bound_is_below_every_plan(change):
+    """Property: the plan that is at hand holds, as `replan` verifies; what it says is proven is below the least."""
+    running, after = change
+    price, best = 7.0, replan(after, running, move_price=7.0)[1]
+    with no_time():
+        plan, report = replan(after, running, move_price=price)
+    assert plan.search.stopped == "time_limit"
+    assert report.proven is False
+    if report.least_total_per_hour is not None:
+        assert report.least_total_per_hour <= best.total_per_hour * (1 + 1e-9)
+    if plan.gpus:
+        assert set(report.moved) == moved(running, plan) == set(report.must_move)
+        assert report.total_per_hour >= best.total_per_hour * (1 - 1e-9)
+
+
+def one_service(rate_rps, slo_ms=200, **fleet):
+    services = [{"model": "resnet50", "rate_rps": rate_rps, "slo_ms": slo_ms}]
+    return problem_of(services, fleet=[{"gpu": "A100-80GB", **fleet}])
+
+
+def test_without_a_search_there_is_a_plan_where_gpus_and_moves_are_enough():
+    running = solve(one_service(6000))
+    with no_time():
+        plan, report = replan(one_service(12_000, count=6), running)
+        assert held(running) <= held(plan)
+        assert (report.moved, report.must_move) == ((), ())
+        few, report = replan(one_service(90_000, count=2), running)
+        assert (few.gpus, few.status, report.moved, report.total_per_hour) == ((), Status.TIMEOUT, (), None)
+        # What runs breaks this limit, so it has to move.
+        quick = one_service(6000, slo_ms=20)
+        plan, report = replan(quick, running)
+        assert (bool(plan.gpus), report.moved, report.must_move) == (True, ("w0",), ("w0",))
+        plan, report = replan(quick, running, most_moves=0)
+        assert (plan.gpus, plan.bound.cost_per_hour, report.least_total_per_hour) == ((), None, None)
+
+
+def test_what_is_given_up_is_not_dealt_anew(monkeypatch):
+    """Dealing would come after the moment at which the search was given up; before it there is time."""
+    dealt = []
+    monkeypatch.setattr(moving, "_fewer_moves", lambda _, plan, report: dealt.append(1) or (plan, report))
+    rates = {"resnet50": 2900, "bert": 300, "vgg16": 900}
+    before = problem_of([{"model": name, "rate_rps": rate, "slo_ms": 200} for name, rate in rates.items()])
+    running, after = planned(before, "operator-balanced"), with_rates(before, (0.3, 0.3, 0.3))
+    assert replan(after, running)[1].moved
+    assert dealt == [1]
+    monkeypatch.setattr(moving, "GRACE_S", -1e9)
+    assert replan(after, running)[1].moved
+    assert dealt == [1]

@@ -97,7 +97,7 @@ def commanded(command: str, family: str, size: int, seed: int, limit_s: float) -
         if command == "transition":
             write_plan(earlier(scaled(problem, 1 / 0.9)), folder / "next.json")
         before, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        words = [sys.executable, "-m", "sliceplan.solver.cli", *command_line(command, folder, limit_s)]
+        words = [str(Path(sys.executable).with_name("sliceplan")), *command_line(command, folder, limit_s)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         seconds = time.perf_counter() - before
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from sliceplan.solver import api
 from sliceplan.solver.api import counted_fleets
 from sliceplan.solver.cli import app
-from sliceplan.solver.model.capacity_report import HeadroomReport
+from sliceplan.solver.commands.capacity_table import capacity_table
+from sliceplan.solver.model.capacity_report import CapacityReport, HeadroomReport, ServiceCapacity
 
 
 @pytest.mark.parametrize(
@@ -93,3 +94,16 @@ def test_capacity_needs_counts_and_one_kind_of_fleet(tmp_path):
     unlimited = DEMO.read_text().split("  nodes:")[0] + "workloads:" + DEMO.read_text().split("workloads:")[1]
     file.write_text(unlimited)
     assert_refused(sliceplan("capacity", file), "fleet[0].count", "is missing")
+
+
+def test_the_table_of_capacities_is_in_columns_also_of_wide_letters():
+    of = [("detector", 10.0, 1234.5), ("検出器", 0.0, 7.0)]
+    # What files hold are names; people are shown labels, which are not validated again.
+    build = ServiceCapacity.model_construct
+    services = tuple(build(workload=name, rate_rps=rate, capacity_rps=most) for name, rate, most in of)
+    report = CapacityReport.model_construct(services=services)
+    assert capacity_table(report).splitlines() == [
+        "service   rate (requests/s)  capacity (requests/s)  times the rate",
+        "detector               10.0                1,234.5          123.45",
+        "検出器                  0.0                    7.0               -",
+    ]

@@ -32,6 +32,13 @@ def test_to_solve_numpy_and_ortools_are_enough(problem):
     assert loaded("solve", ROOT / "plans" / f"{problem}.yaml") == ["numpy", "ortools"]
 
 
+def test_to_plan_for_changed_rates_and_a_way_there_they_are_enough_too(tmp_path):
+    """SciPy's solvers, which take half as long again to load, are for nobody who replans."""
+    now = tmp_path / "plan.json"
+    assert loaded("replan", DEMO, "--running", ITS_PLAN, "-o", now) == ["numpy", "ortools"]
+    assert loaded("transition", ITS_PLAN, now) == ["numpy", "ortools"]
+
+
 def test_a_heuristic_needs_no_solver():
     assert loaded("solve", DEMO, "--planner", "best-split") == ["numpy"]
 

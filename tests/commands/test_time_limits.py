@@ -13,7 +13,7 @@ from support.waiting import wait_until
 from typer.testing import CliRunner
 
 from sliceplan.solver import api
-from sliceplan.solver.api import moving, pricing
+from sliceplan.solver.api import pricing
 from sliceplan.solver.check import check
 from sliceplan.solver.cli import COMMANDS, app, command_named
 from sliceplan.solver.commands.exit_codes import Exit
@@ -25,6 +25,7 @@ from sliceplan.solver.formats.plan_files import read_plan, write_plan
 from sliceplan.solver.formats.problem_files import read_problem, write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles, write_profiles
 from sliceplan.solver.runtime.interruption import runs_on
+from sliceplan.solver.transition import planning
 from sliceplan.solver.workers import executors
 from sliceplan.solver.workers.executors import Workers
 
@@ -41,7 +42,7 @@ STUCK = {
     "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},
     "replan": {"modules": (replanning,)},
-    "transition": {"modules": (moving,), "name": "plan_transition"},
+    "transition": {"modules": (planning,), "name": "plan_transition"},
 }
 """What never ends, by command."""
 
@@ -201,7 +202,7 @@ def test_a_transition_is_given_up_with_nothing_written_as_half_of_one_is_none(tm
     for name, planner in (("old", "parvagpu"), ("new", "exact")):
         write_plan(api.solve(problem, planner), tmp_path / f"{name}.json")
     old, new, way = (str(tmp_path / f"{name}.json") for name in ("old", "new", "way"))
-    with stuck(moving, name="plan_transition"):
+    with stuck(planning, name="plan_transition"):
         done = CliRunner().invoke(app, ["transition", old, new, "--json", way, "--time-limit", "30"])
     assert done.exit_code == Exit.NO_ANSWER
     assert f"no way from {old} to {new} was found within 30 s" in " ".join(done.output.split()).replace("- ", "-")

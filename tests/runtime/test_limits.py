@@ -193,5 +193,6 @@ def test_commands_without_time_claim_nothing():
     assert (plan.status, costs) == (Status.TIMEOUT, None)
     assert {one.status for one in compared.plans} == {Status.TIMEOUT}
     assert compared.bound.cost_per_hour is None
-    assert (again.status, traded.moved, traded.proven) == (Status.TIMEOUT, (), False)
+    assert (again.status, again.search.stopped, traded.moved) == (Status.FEASIBLE, "time_limit", ())
+    assert traded.proven is False
     assert (point.status, point.cost_per_hour, point.bound_per_hour) == ("timeout", None, None)

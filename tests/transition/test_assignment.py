@@ -5,8 +5,8 @@ from math import inf
 from types import SimpleNamespace
 
 import pytest
+from ortools.math_opt.python import mathopt
 from problems.plan_pairs import pairs
-from scipy.optimize import milp
 
 from sliceplan.solver.transition import assignment
 from sliceplan.solver.transition.assignment import deal_the_rest, least_disturbance
@@ -149,7 +149,7 @@ def test_a_service_that_keeps_some_of_its_partitions_is_disturbed_and_one_that_s
 
 @pytest.mark.parametrize(
     ("bound", "services"),
-    [(None, None), (-inf, None), (-3.0, 0), (0.0, 0), (0.1, 1), (8.0, 2), (8.000002, 2), (8.00002, 3)],
+    [(-inf, None), (-3.0, 0), (0.0, 0), (0.1, 1), (8.0, 2), (8.000002, 2), (8.00002, 3)],
 )
 def test_the_limit_of_the_program_is_one_of_whole_services(bound, services):
     assert assignment._whole_services(bound, 4.0) == services
@@ -158,26 +158,44 @@ def test_the_limit_of_the_program_is_one_of_whole_services(bound, services):
 def test_a_search_that_ends_without_a_proof_claims_none(monkeypatch):
     """It found a plan, or none: then the transport problem gives one, without a limit of time."""
     real, wanted = real_of(small("a", "a"), small("b")), wanted_of(small("a"), small("a", "b"))
-    ended = []
+    ended, solver = [], assignment.run_highs
 
     def ending(known):
-        def solved(cost, *, constraints, integrality, options):
-            ended.append(options)
-            if "time_limit" not in options:
-                return milp(cost, constraints=constraints, integrality=integrality, options=options)
-            x = milp(cost, constraints=constraints, integrality=integrality).x if known else None
-            return SimpleNamespace(status=1, x=x, mip_dual_bound=-1.0)
+        def solved(model, time_limit_s, *, absolute_gap):
+            ended.append((time_limit_s, absolute_gap))
+            if time_limit_s == inf:
+                return solver(model, time_limit_s, absolute_gap=absolute_gap)
+            found = solver(model, 5, absolute_gap=absolute_gap)
+            return SimpleNamespace(
+                termination=SimpleNamespace(
+                    objective_bounds=SimpleNamespace(dual_bound=-1.0), reason=mathopt.TerminationReason.FEASIBLE
+                ),
+                has_primal_feasible_solution=lambda: known,
+                variable_values=found.variable_values,
+            )
 
-        return lambda c, **more: solved(c, **more)
+        return solved
 
     for known in (True, False):
-        monkeypatch.setattr(assignment, "milp", ending(known))
+        monkeypatch.setattr(assignment, "run_highs", ending(known))
         found = least_disturbance(real, wanted, {"a", "b"}, time_limit_s=3)
         assert (found.proven, found.method) == (False, assignment.UNFINISHED if known else assignment.BY_PARTITIONS)
         assert found.fewest_services == 0, "what is shown, though every assignment disturbs one"
         assert sorted(found.real) == [0, 1]
-    # A claim of the least is one without any gap.
-    assert ended == [{"mip_rel_gap": 0.0, "time_limit": 3}] * 2 + [{"mip_rel_gap": 0.0}]
+    # Costs are whole numbers: a claim of the least is one where nothing whole is below.
+    assert [limit for limit, _ in ended] == [3, 3, inf]
+    assert all(gap < 1 for _, gap in ended)
+
+
+def test_where_the_whole_search_has_no_time_for_any_assignment_it_says_so(monkeypatch):
+    nothing = SimpleNamespace(
+        termination=SimpleNamespace(objective_bounds=SimpleNamespace(dual_bound=-inf)),
+        has_primal_feasible_solution=lambda: False,
+    )
+    monkeypatch.setattr(assignment, "run_highs", lambda *_, **__: nothing)
+    real, wanted = real_of(small("a", "a"), small("b")), wanted_of(small("a"), small("a", "b"))
+    with pytest.raises(TimeoutError, match="no assignment"):
+        least_disturbance(real, wanted, {"a", "b"}, time_limit_s=3)
 
 
 def test_the_rest_is_dealt_idle_ones_first_then_by_sharing_then_by_what_runs_there():

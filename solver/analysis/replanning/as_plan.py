@@ -7,8 +7,7 @@ import numpy as np
 
 from ...allocation.allocated import CutGpu, Segment
 from ...allocation.assembly import UNKNOWN_BOUND, assemble
-from ...exact.replanning.running import KeptGpu, Replanning, RunningPartition
-from ...exact.replanning.server_sets import run_by
+from ...exact.replanning.running import KeptGpu, Replanning, RunningPartition, run_by
 from ...model.objective import COST
 from ...model.plan import Bound, Plan, PlannedGpu, Search, Served, Status
 from ...model.stop_reason import StopReason
@@ -18,9 +17,8 @@ from ...performance.latency_rules.rules import percentile_in_turns
 from ...performance.latency_rules.server_sets import carried_together, is_by_set
 from ...performance.operating_points import OperatingPoints
 from ...performance.resolve import ResolvedProblem
+from .trade import NAME
 from .what_runs import Running, in_the_fleet
-
-NAME = "replan"
 
 
 def plan_of(

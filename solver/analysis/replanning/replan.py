@@ -5,9 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+import numpy as np
+
 from ...allocation.assembly import without_plan
 from ...exact.fleet.decomposition import DecomposedAnswer, solve_by_prices
 from ...exact.fleet.server_sets import solve_for_sets
+from ...exact.fleet.spare_plans import cheapest_cuts
+from ...exact.mig.patterns import Pattern
 from ...exact.replanning.kept_plans import kept_as_it_runs, made_anew, total_per_hour
 from ...exact.replanning.replanning import solve_replanning
 from ...exact.replanning.running import Replanning
@@ -15,26 +19,26 @@ from ...exact.replanning.server_sets import SetReplanning, counted, replan_for_s
 from ...exact.shedding.shortfall import shortfall
 from ...model.errors import NoPlanError
 from ...model.plan import Bound, Plan, Search, Unserved
-from ...model.replan_report import ReplanReport
 from ...model.stop_reason import StopReason
+from ...performance.interference.prediction import Ints
 from ...performance.latency_rules.server_sets import is_by_set
 from ...performance.loosest import loosest
 from ...performance.resolve import ResolvedProblem
 from ...runtime.interruption import offer
-from .as_plan import NAME, plan_of
-from .what_runs import Running, running_gpus
+from .as_plan import plan_of
+from .trade import NAME, Answer, nothing_traded, trade
+from .what_runs import Running, names_of
 
 FOR_THE_BOUND, FOR_A_START = 0.3, 0.1
 """Parts of the time limit for the bound on the cost of any plan, and for a plan to begin with."""
 
 NO_SETS = "too few GPUs for all workloads, however requests are dealt"
 
-Answer = tuple[Plan, ReplanReport]
-
 
 def replanned(
     resolved: ResolvedProblem,
     running: Plan,
+    known: Running,
     *,
     move_price: float | None,
     most_moves: int | None,
@@ -43,26 +47,26 @@ def replanned(
     """
     Returns the plan and what it trades (exact/replanning); offers the best of both so far.
 
+    `known`: what runs, as the problem knows it.
+
     Raises
     ------
     NoPlanError
         If no plan moves as few services as asked.
     """
     deadline = time.monotonic() + time_limit_s
-    known = running_gpus(resolved, running)
+    must_move = names_of(resolved, known.must_move)
     points, first = _made_anew(resolved, FOR_THE_BOUND * time_limit_s)
     bound = Bound(cost_per_hour=first.answer.cost_bound, gpus=None, method=first.method)
-    names = [workload.name for workload in resolved.problem.workloads]
-    must_move = tuple(sorted(names[w] for w in known.must_move))
     if first.answer.stopped == StopReason.INFEASIBLE:
         search = Search(stopped=StopReason.INFEASIBLE, time_limit_s=time_limit_s, solver=first.answer.solver)
 
         def impossible(unserved: Sequence[Unserved]) -> Answer:
             plan = without_plan(resolved, unserved, planner=NAME, search=search)
-            return plan, _report(must_move, move_price, most_moves, plan, must_move, None, False)
+            return plan, trade(must_move, move_price, most_moves, plan, must_move, None, False)
 
         if is_by_set(resolved.problem.settings):
-            return impossible([Unserved(workload=name, reason=NO_SETS) for name in names])
+            return impossible([Unserved(workload=one.name, reason=NO_SETS) for one in resolved.problem.workloads])
         left = deadline - time.monotonic()
         say = shortfall(resolved, on_answer=lambda unserved: offer(lambda _: impossible(unserved)), time_limit_s=left)
         return impossible(say)
@@ -74,19 +78,19 @@ def replanned(
         answer = found.answer
         search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if not found.has_plan:
-            plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
-            return plan, _report(must_move, move_price, most_moves, plan, must_move, answer.least, False)
+            return nothing_traded(resolved, must_move, search, bound, move_price, most_moves, answer.least)
         plan = plan_of(found.points, running, known, answer, search, bound)
-        moved = tuple(sorted(names[w] for w in answer.moved))
-        return plan, _report(moved, move_price, most_moves, plan, must_move, answer.least, stopped == StopReason.PROVED)
+        moved = names_of(resolved, answer.moved)
+        return plan, trade(moved, move_price, most_moves, plan, must_move, answer.least, stopped == StopReason.PROVED)
 
     least = None if first.answer.cost_bound is None else first.answer.cost_bound + (move_price or 0.0) * len(must_move)
-    nothing = Replanning(StopReason.TIME_LIMIT, first.answer.solver, least, frozenset(), None, None, None)
-    offer(lambda stopped: told(SetReplanning(resolved, nothing), stopped))
     start = _first_plan(resolved, known, points, first, move_price or 0.0, most_moves, FOR_A_START * time_limit_s)
-    if start is not None:
-        start = replace(start, answer=replace(start.answer, least=least))
-        offer(lambda stopped: told(start, stopped))
+    if start is None:
+        nothing = Replanning(StopReason.TIME_LIMIT, first.answer.solver, least, frozenset(), None, None, None)
+        offer(lambda stopped: told(SetReplanning(resolved, nothing), stopped))
+    else:
+        begun = start = replace(start, answer=replace(start.answer, least=least))
+        offer(lambda stopped: told(begun, stopped))
     found = _searched(
         resolved,
         known,
@@ -101,16 +105,6 @@ def replanned(
         offer(lambda _: _refuse(f"no plan moves at most {most_moves} services"))
         _refuse(_too_few_moves(resolved, known, most_moves, deadline - time.monotonic()))
     return told(found, found.answer.stopped)
-
-
-def nothing_found(
-    resolved: ResolvedProblem, running: Plan, stopped: StopReason, *, move_price: float | None, most_moves: int | None
-) -> Answer:
-    """Returns the answer of a search that is ended before it knows anything."""
-    names = [workload.name for workload in resolved.problem.workloads]
-    must_move = tuple(sorted(names[w] for w in running_gpus(resolved, running).must_move))
-    plan = without_plan(resolved, (), planner=NAME, search=Search(stopped=stopped, time_limit_s=0.0, solver=None))
-    return plan, _report(must_move, move_price, most_moves, plan, must_move, None, False)
 
 
 def _refuse(reason: str) -> NoReturn:
@@ -135,7 +129,12 @@ def _first_plan(
     time_limit_s: float,
 ) -> SetReplanning | None:
     """Returns the better of the plans that need no search (kept_plans.py), of those that move few enough."""
-    kept = kept_as_it_runs(resolved, known.gpus, known.must_move, first.price, time_limit_s=time_limit_s)
+
+    def cuts(rest: ResolvedProblem, patterns: Sequence[Pattern], wanted: Ints) -> Ints | None:
+        found = cheapest_cuts(rest, patterns, wanted, np.zeros_like(wanted), time_limit_s=time_limit_s)
+        return None if found is None else found[0]
+
+    kept = kept_as_it_runs(resolved, known.gpus, known.must_move, first.price, cuts)
     anew = made_anew(known.gpus, known.must_move, first.answer) if most_moves is None else None
     plans = [(resolved, kept), (points, anew)]
     return min(
@@ -195,24 +194,3 @@ def _too_few_moves(resolved: ResolvedProblem, known: Running, most_moves: int | 
         proven = f"; at least {len(names)} are to be moved" if fewest.stopped == StopReason.PROVED else ""
         return f"no plan moves at most {most_moves} services, however requests are dealt{proven}"
     return f"no plan moves at most {most_moves} services; moving {len(names)} would do: {', '.join(names)}"
-
-
-def _report(
-    moved: tuple[str, ...],
-    move_price: float | None,
-    most_moves: int | None,
-    plan: Plan,
-    must_move: tuple[str, ...],
-    least: float | None,
-    proven: bool,
-) -> ReplanReport:
-    total = None if plan.cost_per_hour is None else plan.cost_per_hour + (move_price or 0.0) * len(moved)
-    return ReplanReport(
-        moved=moved if plan.gpus else (),
-        must_move=must_move,
-        move_price_per_hour=move_price,
-        most_moves=most_moves,
-        total_per_hour=total,
-        least_total_per_hour=least if least is None or total is None else min(least, total),
-        proven=proven,
-    )

@@ -1,9 +1,10 @@
 """What runs, and which of its partitions may stay under the problem as it is now."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from ...exact.replanning.running import RunningGpu, RunningPartition
-from ...model.plan import Partition, Plan, PlannedGpu
+from ...model.plan import Plan, PlannedGpu
 from ...model.problem import Problem
 from ...performance.latency_rules.rule import LatencyRule
 from ...performance.loosest import loosest
@@ -30,6 +31,7 @@ def running_gpus(resolved: ResolvedProblem, running: Plan) -> Running:
     found: list[tuple[PlannedGpu, list[RunningPartition]]] = []
     must_move: set[int] = set()
     any_rule = loosest(resolved).rule
+    known: dict[tuple[int, int, int, int], RunningPartition | None] = {}
     for gpu in running.gpus:
         found.append((gpu, []))
         for partition in gpu.partitions:
@@ -37,7 +39,11 @@ def running_gpus(resolved: ResolvedProblem, running: Plan) -> Running:
             k = None if gpu.sharing == "mps" else size.get((gpu.gpu, partition.mig_profile or WHOLE_GPU))
             stays = None
             if k is not None and len(partition.serves) == len(workloads) == 1 and in_the_fleet(resolved.problem, gpu):
-                stays = _stays(resolved, any_rule, workloads[0], k, partition)
+                served = partition.serves[0]
+                alike = workloads[0], k, served.batch, served.processes
+                if alike not in known:
+                    known[alike] = _stays(resolved, any_rule, *alike)
+                stays = None if (one := known[alike]) is None else replace(one, start=partition.start)
             if stays is None:
                 must_move.update(workloads)
             else:
@@ -46,6 +52,11 @@ def running_gpus(resolved: ResolvedProblem, running: Plan) -> Running:
     kept = [(gpu, own) for gpu, own in of_gpus if own]
     gpus = tuple(gpu for gpu, _ in kept)
     return Running(tuple(RunningGpu(gpu.gpu, own) for gpu, own in kept), gpus, frozenset(must_move))
+
+
+def names_of(resolved: ResolvedProblem, services: Iterable[int]) -> tuple[str, ...]:
+    """Returns the names of services, sorted."""
+    return tuple(sorted(resolved.problem.workloads[w].name for w in services))
 
 
 def in_the_fleet(problem: Problem, gpu: PlannedGpu) -> bool:
@@ -57,27 +68,27 @@ def in_the_fleet(problem: Problem, gpu: PlannedGpu) -> bool:
 
 
 def _stays(
-    resolved: ResolvedProblem, any_rule: LatencyRule, w: int, k: int, partition: Partition
+    resolved: ResolvedProblem, any_rule: LatencyRule, w: int, k: int, batch: int, processes: int
 ) -> RunningPartition | None:
     """
-    Returns a partition that serves one workload as it may go on to do; None: it breaks a limit of the problem.
+    Returns a partition of one workload as it may go on, wherever it is; None: it breaks a limit of the problem.
 
     `any_rule`: by which no partition counts for less than in some plan; what holds at no rate by it holds in none.
     """
-    workload, served = resolved.problem.workloads[w], partition.serves[0]
+    workload = resolved.problem.workloads[w]
     points = usable_points(resolved.problem.settings.max_processes, workload, resolved.sizes[k], resolved.points)
     if points is None:
         return None
-    own = points.where((points.batch == served.batch) & (points.processes == served.processes))
+    own = points.where((points.batch == batch) & (points.processes == processes))
     asked = resolved.asked.of([w])
     if not any_rule.greatest_rps(own, asked).any():
         return None
     return RunningPartition(
         workload=w,
         size=k,
-        start=partition.start,
-        batch=served.batch,
-        processes=served.processes,
+        start=None,
+        batch=batch,
+        processes=processes,
         latency_ms=float(own.latency_ms[0]),
         throughput_rps=float(own.capacity_rps[0]),
         capacity_rps=float(resolved.rule.greatest_rps(own, asked)[0]),

@@ -7,6 +7,7 @@ with an error of HiGHS in OR-Tools 9.15: it does not find a solution again that 
 
 from collections.abc import Mapping
 from datetime import timedelta
+from math import inf
 from typing import Any, Literal
 
 from ortools.math_opt.python import errors, mathopt
@@ -38,7 +39,7 @@ def run_highs(
     Parameters
     ----------
     time_limit_s
-        Of which no more counts than the whole search has left.
+        Of which no more counts than the whole search has left; inf: as long as that has.
     absolute_gap
         Stop at a solution this close to the bound: just below 1 where every cost is an integer; None: at the optimum.
     gap
@@ -54,7 +55,7 @@ def run_highs(
         If HiGHS has an error on a program without whole variables, of which SCIP tells no duals.
     """
     parameters = mathopt.SolveParameters(
-        time_limit=timedelta(seconds=at_most_left(time_limit_s)),
+        time_limit=_time(time_limit_s),
         random_seed=1,
         relative_gap_tolerance=max(0.0 if absolute_gap is not None else 1e-9, gap / (1 + gap) * (1 - 1e-6)),
         absolute_gap_tolerance=absolute_gap,
@@ -72,8 +73,13 @@ def run_highs(
     except ENDED_WITH_ERROR:
         if not any(one.integer for one in model.variables()):
             raise
-        parameters.time_limit = timedelta(seconds=at_most_left(time_limit_s))
+        parameters.time_limit = _time(time_limit_s)
         return mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters, model_params=model_parameters)
+
+
+def _time(limit_s: float) -> timedelta | None:
+    left = at_most_left(limit_s)
+    return None if left == inf else timedelta(seconds=left)
 
 
 def _within(variable: mathopt.Variable, value: float) -> float:

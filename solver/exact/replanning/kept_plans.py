@@ -5,28 +5,33 @@ One keeps all that may stay, whatever it costs. The other is a plan made without
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...model.stop_reason import StopReason
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..covers.demands import NO_LIMIT, Demands
 from ..dual.lagrangian_data import demands_of
 from ..fleet.spare_covers import cheapest_of_each
-from ..fleet.spare_plans import cheapest_cuts
-from ..mig.cutting_stock import CuttingStockAnswer
-from ..mig.patterns import patterns_of
+from ..mig.patterns import Pattern, patterns_of
 from .running import KeptGpu, Replanning, RunningGpu
+
+if TYPE_CHECKING:
+    from ..mig.cutting_stock import CuttingStockAnswer
+
+Cuts = Callable[[ResolvedProblem, Sequence[Pattern], Ints], Ints | None]
+"""Returns how often each pattern is cut for so many partitions of each size, shape (size,); None: too few GPUs."""
 
 ROUNDING = 1e-9
 """Part of a rate that may be missing by rounding."""
 
 
 def made_anew(
-    running: Sequence[RunningGpu], moved_anyway: frozenset[int], anew: CuttingStockAnswer
+    running: Sequence[RunningGpu], moved_anyway: frozenset[int], anew: "CuttingStockAnswer"
 ) -> Replanning | None:
     """Returns a plan made without regard to what runs, which is taken to move every service; None: it is no plan."""
     if anew.patterns is None or anew.partitions is None:
@@ -41,8 +46,7 @@ def kept_as_it_runs(
     running: Sequence[RunningGpu],
     moved_anyway: frozenset[int],
     price: Floats,
-    *,
-    time_limit_s: float,
+    cuts: Cuts,
 ) -> Replanning | None:
     """
     Returns a plan in which all stays that may; what its services lack is on further GPUs.
@@ -53,6 +57,8 @@ def kept_as_it_runs(
     ----------
     price
         Shape (size,): USD per hour of a partition; above 0 where some workload can use the size.
+    cuts
+        Cuts the further GPUs, of the problem with the fleet that is left.
     """
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     carried, replicas = np.zeros(len(resolved.required_rps)), np.zeros(len(resolved.required_rps), dtype=np.int64)
@@ -81,14 +87,11 @@ def kept_as_it_runs(
         for entry in resolved.fleet
     )
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
-    wanted = partitions.sum(axis=0)
-    cuts = cheapest_cuts(
-        replace(resolved, fleet=rest), patterns, wanted, np.zeros_like(wanted), time_limit_s=time_limit_s
-    )
-    if cuts is None:
+    times = cuts(replace(resolved, fleet=rest), patterns, partitions.sum(axis=0))
+    if times is None:
         return None
     kept = tuple(KeptGpu(i, gpu.partitions, ()) for i, gpu in enumerate(running))
-    used = tuple((pattern, int(times)) for pattern, times in zip(patterns, cuts[0], strict=True) if times)
+    used = tuple((pattern, int(number)) for pattern, number in zip(patterns, times, strict=True) if number)
     new = {(w, k): int(partitions[w, k]) for w, k in np.argwhere(partitions).tolist()}
     return Replanning(StopReason.TIME_LIMIT, "all stays that may", None, moved_anyway, kept, used, new)
 

@@ -1,8 +1,12 @@
 """What runs and may stay, and a plan around it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...model.geometry import Layout
+from ...performance.operating_points import OperatingPoints
 from ..mig.patterns import Pattern
 from ..proof import Ended
 
@@ -61,3 +65,14 @@ class Replanning:
     patterns: tuple[tuple[Pattern, int], ...] | None
     partitions: dict[tuple[int, int], int] | None
     """New partitions by workload and size."""
+
+
+def run_by(partitions: Sequence[RunningPartition]) -> OperatingPoints:
+    """Returns the operating points at which partitions run, shape (partition,)."""
+    return OperatingPoints(
+        np.array([one.batch for one in partitions], dtype=np.int64),
+        np.array([one.processes for one in partitions], dtype=np.int64),
+        np.array([one.latency_ms for one in partitions], dtype=np.float64),
+        np.array([one.throughput_rps for one in partitions], dtype=np.float64),
+        np.full(len(partitions), np.nan),
+    )

@@ -28,7 +28,6 @@ from ...performance.interference.prediction import Floats
 from ...performance.latency_rules.percentile import Percentile
 from ...performance.latency_rules.server_sets import OwnKind, carried_together
 from ...performance.loosest import loosest
-from ...performance.operating_points import OperatingPoints
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..cost_lattice import NO_GAP
@@ -36,7 +35,7 @@ from ..fleet.server_sets import BEGIN, FAILURES, MORE, ROUNDS
 from ..proof import ended, is_within
 from .kept_plans import total_per_hour
 from .replanning import solve_replanning
-from .running import Replanning, RunningGpu, RunningPartition
+from .running import Replanning, RunningGpu, RunningPartition, run_by
 
 TURNS_TIME, LIMIT_TIME = 0.4, 0.4
 """Parts of the time for the plan in turns and for the least total."""
@@ -97,17 +96,6 @@ def counted(points: ResolvedProblem, running: Sequence[RunningGpu]) -> tuple[Run
     return tuple(
         replace(gpu, partitions=tuple(replace(one, capacity_rps=next(found)) for one in gpu.partitions))
         for gpu in running
-    )
-
-
-def run_by(partitions: Sequence[RunningPartition]) -> OperatingPoints:
-    """Returns the operating points at which partitions run, shape (partition,)."""
-    return OperatingPoints(
-        np.array([one.batch for one in partitions], dtype=np.int64),
-        np.array([one.processes for one in partitions], dtype=np.int64),
-        np.array([one.latency_ms for one in partitions], dtype=np.float64),
-        np.array([one.throughput_rps for one in partitions], dtype=np.float64),
-        np.full(len(partitions), np.nan),
     )
 
 

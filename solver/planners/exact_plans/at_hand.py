@@ -42,11 +42,11 @@ NO_SEARCH = Search(stopped=StopReason.TIME_LIMIT, time_limit_s=None, solver=None
 def at_hand(resolved: ResolvedProblem) -> AtHand:
     """Returns a bound and plans, of problems of least cost."""
     priced = priced_at_hand(resolved)
-    bound = _bound(priced.resolved, priced.bound)
+    bound = bound_at_hand(priced.resolved, priced.bound)
     return AtHand(bound, partial(_cheaper_and_cheaper, priced, bound))
 
 
-def _bound(resolved: ResolvedProblem, bound: float) -> Bound:
+def bound_at_hand(resolved: ResolvedProblem, bound: float) -> Bound:
     """Returns what prices prove; unknown: the cost of all GPUs is below it, or what partitions carry is no sum."""
     if is_by_set(resolved.problem.settings) or bound > most_to_pay(resolved):
         return UNKNOWN_BOUND.model_copy(update={"method": "none: the search ended before it had one"})

@@ -53,17 +53,15 @@ def kept(monkeypatch):
         demands = SimpleNamespace(least=np.array(least), most=np.array(most, dtype=float))
         seen = {}
 
-        def cuts(rest, _, wanted, free, **__):
-            assert not free.any()
+        def cuts(rest, _, wanted):
             seen["left"] = [entry.available for entry in rest.fleet]
-            return (wanted[[0, 1, 2]].tolist(), None) if wanted.sum() < 9 else None
+            return wanted[[0, 1, 2]] if wanted.sum() < 9 else None
 
         monkeypatch.setattr(module, "demands_of", lambda *_: demands)
         monkeypatch.setattr(module, "patterns_of", lambda _, entry: [A, A, B] if entry.gpu.name == "A" else [])
-        monkeypatch.setattr(module, "cheapest_cuts", cuts)
         monkeypatch.setattr(module, "replace", lambda one, **fields: SimpleNamespace(**{**vars(one), **fields}))
         price = np.array([1.0, 0.0, 1.9])
-        plan = kept_as_it_runs(resolved, running, frozenset({7}), price, time_limit_s=5)
+        plan = kept_as_it_runs(resolved, running, frozenset({7}), price, cuts)
         return plan, seen.get("left")
 
     return answered
