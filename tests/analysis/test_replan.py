@@ -162,7 +162,7 @@ def test_what_cannot_be_replanned_is_refused_with_every_reason():
     )
     with pytest.raises(InputError) as refused:
         replan(after, running)
-    assert "fleet[1].sharing allows mps" in str(refused.value)
+    assert "fleet[1].sharing allows MPS" in str(refused.value)
     assert "keeps partitions free" in str(refused.value)
 
 
