@@ -131,7 +131,7 @@ def test_more_rate_than_replicas_may_carry_ends_the_growth_whatever_the_gpus():
 def test_partitions_that_no_planner_keeps_free_are_refused_before_anything_is_promised(answer):
     fleet = [{"gpu": "V100-SXM2-16GB", "count": 2, "sharing": ["mps"]}]
     problem = problem_of([{"model": "vgg19", "rate_rps": 50, "slo_ms": 100}], fleet=fleet, spare_gpu_loss=True)
-    with pytest.raises(InputError, match="mps"):
+    with pytest.raises(InputError, match="MPS"):
         answer(problem)
 
 
