@@ -2,7 +2,8 @@
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import edit_first_rate, go, look, photograph, press
+from support.browser_walk import edit_first_rate, go, look, press
+from support.tour import photograph
 
 pytestmark = pytest.mark.browser
 

@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 from problems.igniter_instances import random_mps_problem
-from support.browser_walk import await_stillness, go, look, photograph, press, runs_begun, settle
+from support.browser_walk import await_stillness, go, look, press, runs_begun, settle
+from support.tour import photograph
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import dump_problem
@@ -38,7 +39,7 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
         look(page, f"30-improving-{width}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.set_viewport_size({"width": 1280, "height": 1400})
-    photograph(page, "improving")
+    photograph(page, "improving", with_figures=False)
     page.get_by_test_id("stMain").get_by_role("button", name="Stop, keep the best so far").click()
     expect(page.get_by_text("Ended early: this is the best that was found until then.")).to_be_visible(timeout=40_000)
     expect(page.get_by_text("So far; being improved.")).to_have_count(0)

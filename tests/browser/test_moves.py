@@ -5,8 +5,9 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.shop import mixed
-from support.browser_walk import edit_first_rate, go, hover_until, load_problem, look, photograph, press
+from support.browser_walk import edit_first_rate, go, hover_until, load_problem, look, press
 from support.for_everyone import assert_for_everyone
+from support.tour import photograph
 
 from sliceplan.solver.model.transition import Transition
 

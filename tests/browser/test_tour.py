@@ -2,7 +2,8 @@
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import go, load_example, photograph, press
+from support.browser_walk import go, load_example, press
+from support.tour import photograph
 
 pytestmark = pytest.mark.browser
 

@@ -1,19 +1,14 @@
 """What a user does on the page, for tests in the browser."""
 
-import io
 import os
 from contextlib import suppress
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.problem import Problem
-
-WIDTH, COLOURS = 960, 96
-"""Of the pictures of the tour."""
 
 STILL_MS = 1_200
 """After so long nothing of the page moves any more; only pictures wait for that."""
@@ -106,29 +101,6 @@ def look(page: Page, name: str) -> None:
     if folder := os.environ.get("SLICEPLAN_LOOK"):
         page.wait_for_timeout(STILL_MS)
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
-
-
-def photograph(page: Page, name: str) -> None:
-    """
-    Takes a picture of what one sees of a screen without scrolling.
-
-    `SLICEPLAN_TOUR=docs/tour pytest tests/browser` writes those of docs/how-to/page.md, small.
-    """
-    folder = os.environ.get("SLICEPLAN_TOUR")
-    if not folder:
-        return
-    seen = page.viewport_size
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.get_by_role("heading", level=1).scroll_into_view_if_needed()
-    page.wait_for_timeout(STILL_MS)
-    taken = io.BytesIO(page.screenshot())
-    page.set_viewport_size(seen)
-    with Image.open(taken) as picture:
-        height = round(picture.height * WIDTH / picture.width)
-        small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS)
-        # By how far colours are apart, and not by how often: services keep theirs.
-        small = small.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE)
-        small.save(Path(folder) / f"{name}.png", optimize=True)
 
 
 def edit_first_rate(page: Page, value: str) -> None:
