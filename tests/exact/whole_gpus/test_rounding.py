@@ -1,7 +1,7 @@
 """Rounding a mixture of covers, and repairing what it is short of: against brute force on small cases."""
 
 import random
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -119,6 +119,63 @@ def test_what_two_exchanges_can_repair_is_repaired_and_nothing_else_changes(grou
     assert (after.times >= 0).all()
     assert (after.cuts >= 0).all()
     assert np.add.reduceat(after.times, covers.first).tolist() == covers.members.tolist()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.integers(0, 12), st.integers(0, 14))
+def test_goals_are_all_that_may_be_spare_those_first_that_waste_as_much_as_now(price, to_waste, wasted):
+    found = [one.tolist() for one in shortage._goals(np.array(price), to_waste, wasted)]
+    every = product(*(range(to_waste // one + 1) for one in price))
+    waste = [np.array(one) @ price for one in found]
+    assert sorted(found) == sorted(list(one) for one in every if np.array(one) @ price <= to_waste)
+    off = [abs(one - wasted) for one in waste]
+    assert off == sorted(off)
+
+
+def test_of_goals_without_number_some_are_looked_at_that_waste_little_enough(monkeypatch):
+    monkeypatch.setattr(shortage, "MOST_GOALS", 6)
+    found = [one.tolist() for one in shortage._goals(np.array([1, 1, 1]), 30, 0)]
+    assert len(found) == 6
+    assert found[0] == [0, 0, 0]
+    assert len({tuple(one) for one in found}) == 6
+    assert max(sum(one) for one in found) <= 2
+
+
+def test_exchanges_are_made_by_who_is_there_each_as_often_as_it_stands_in_a_sum():
+    """From 0 to 1, and from 2 to 0; the last of the exchanges is none."""
+    exchanges = shortage._Exchanges(np.array([[1, 0], [0, 2], [0, 0]]), np.array([0, 2, 0]), np.array([1, 0, 0]))
+    sums = shortage._pairs(exchanges)
+    steps = [sums.steps(row) for row in range(len(sums.one))]
+    assert steps == [[0, 0], [0, 1], [0], [1, 1], [1], []]
+    assert sums.change.tolist() == [[2, 0], [1, 2], [1, 0], [0, 4], [0, 2], [0, 0]]
+    there = np.array([1, 5, 1])
+    made = [sums.made(there, one) for one in steps]
+    assert [None if one is None else one.tolist() for one in made] == [
+        None,
+        [1, 6, 0],
+        [0, 6, 1],
+        None,
+        [2, 5, 0],
+        [1, 5, 1],
+    ]
+    assert there.tolist() == [1, 5, 1]
+    singles = shortage._singles(exchanges)
+    assert [singles.steps(row) for row in range(len(singles.one))] == [[0], [1]]
+
+
+def test_the_shortest_exchanges_are_those_that_change_least_of_what_is_dear_and_none():
+    change = np.array([[3, 0], [0, -1], [-2, 0], [0, 0]])
+    exchanges = shortage._Exchanges(change, np.arange(4), np.arange(4) + 10)
+    near = exchanges.shortest(np.array([1.0, 2.5]), 2)
+    assert near.change.tolist() == [[-2, 0], [0, -1], [0, 0]]
+    assert (near.old.tolist(), near.new.tolist(), near.nothing) == ([2, 1, 3], [12, 11, 13], 2)
+
+
+def test_numbers_of_rows_add_up_as_the_rows_do():
+    rows = np.random.default_rng(0).integers(-9, 9, (2, 50, 4))
+    with np.errstate(over="ignore"):
+        assert (shortage._hash(rows[0]) + shortage._hash(rows[1]) == shortage._hash(rows.sum(axis=0))).all()
+    assert len(np.unique(shortage._hash(rows[0]))) == len(np.unique(rows[0], axis=0))
 
 
 def test_a_remedy_of_four_exchanges_is_met_in_the_middle(monkeypatch):

@@ -1,0 +1,153 @@
+"""Column generation, part by part: prices of residents, and the most that a set can collect, by trying all sets."""
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import inf
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sliceplan.solver.exact.mps import column_generation as module
+from sliceplan.solver.exact.mps.column_generation import most_collected
+from sliceplan.solver.exact.mps.columns import Column
+
+UNITS, CLIENTS, MEMORY = 10, 3, 8.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Items of which each takes so many units alone, no fewer beside others, and one more for each neighbour."""
+
+    alone: list[int]
+    saved: list[int]
+    mib: list[float]
+    number: list[int]
+
+    @property
+    def least(self):
+        return np.array(self.alone)
+
+    @property
+    def least_beside(self):
+        return self.least - np.array(self.saved)
+
+    @property
+    def memory(self):
+        return np.array(self.mib)
+
+    @property
+    def copies(self):
+        return np.array(self.number)
+
+    @property
+    def mps(self):
+        return SimpleNamespace(capacity_units=UNITS, clients=CLIENTS, memory_mib=MEMORY)
+
+    def possible(self, sets):
+        return self.least_beside[sets] + (sets.shape[1] > 1) * (sets.shape[1] - 2) + 0 * sets, None
+
+    def units(self, one):
+        own = self.least if len(one) == 1 else self.least_beside + len(one) - 2
+        return sum(own[i] for i in one)
+
+    def sets(self):
+        """Yields all sets that fit a GPU."""
+        for size in range(1, CLIENTS + 1):
+            for one in combinations_with_replacement(range(len(self.alone)), size):
+                fits = self.units(one) <= UNITS and sum(self.mib[i] for i in one) <= MEMORY
+                if fits and all(one.count(i) <= self.number[i] for i in one):
+                    yield one
+
+
+ITEM = st.tuples(st.integers(2, 12), st.integers(0, 1), st.sampled_from([1.0, 3.0, 4.0]), st.integers(1, 3))
+
+
+@settings(max_examples=60, deadline=None)
+@example([(2, 0, 1.0, 3)], [1.0], 2)
+@example([(4, 1, 1.0, 1), (4, 1, 1.0, 1), (4, 1, 1.0, 1)], [1.0, 1.0, 1.0], 1)
+@given(st.lists(ITEM, min_size=1, max_size=5), st.lists(st.floats(0, 9), min_size=5, max_size=5), st.integers(1, 4))
+def test_no_set_collects_more_than_is_said_and_with_all_the_time_some_set_does(items, worth, most_open):
+    """Property, V_g of the module's bound; with sets left open, or without time, it may only be greater."""
+    table = Table(*(list(column) for column in zip(*items, strict=True)))
+    worth = np.array(worth[: len(items)])
+    most = max((sum(worth[i] for i in one if worth[i] > 1e-12) for one in table.sets()), default=0.0)
+    assert most_collected(table, worth, inf) == pytest.approx(most)
+    assert most_collected(table, worth, 0.0) >= most - 1e-9
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_OPEN", most_open)
+        assert most_collected(table, worth, inf) >= most - 1e-9
+
+
+def test_the_rest_of_a_room_is_filled_as_well_as_it_can_be():
+    """Copies of an item, 3 and 4 units worth 5 and 6: of the second on, only it; with one copy each of both one."""
+    table = Table([3, 4], [0, 0], [1.0, 1.0], [2, 2])
+    rest = module._knapsack(table, np.array([5.0, 6.0]), np.array([0, 1]))
+    assert rest[0].tolist() == [0, 0, 0, 5, 6, 6, 10, 11, 12, 12, 16]
+    assert rest[1].tolist() == [0, 0, 0, 0, 6, 6, 6, 6, 12, 12, 12]
+    once = Table([3, 4], [0, 0], [1.0, 1.0], [1, 1])
+    assert (
+        module._knapsack(once, np.array([5.0, 6.0]), np.array([0, 1]))[0].tolist() == [0, 0, 0, 5, 6, 6, 6] + [11] * 4
+    )
+    assert not module._knapsack(Table([11], [0], [1.0], [1]), np.array([5.0]), np.array([0])).any()
+
+
+def column(gpu, *items, batches=(1,)):
+    return Column(gpu, items, batches, 5)
+
+
+def test_prices_of_residents_add_up_to_what_their_gpus_cost_and_no_set_is_worth_more():
+    """Two residents of 0 and three of 1: pairs at 4, one alone at 3. Two pairs and a 1 cost 2 x 4 + 3."""
+    columns = [column("x", 0), column("x", 1), column("y", 0, 1)]
+    duals, value = module._master(columns, np.array([2.0, 3.0]), {"x": 3.0, "y": 4.0})
+    assert value == pytest.approx(11)
+    assert duals @ [2, 3] == pytest.approx(11)
+    assert duals.tolist() == pytest.approx([1, 3])
+    # One column that holds an item twice counts twice; nobody wants the other.
+    duals, value = module._master([column("x", 0, 0), column("y", 1)], np.array([4.0, 0.0]), {"x": 3.0, "y": 4.0})
+    assert (duals[0], value) == (pytest.approx(1.5), pytest.approx(6))
+
+
+def test_what_is_wanted_is_the_first_recipe_of_each_class_for_each_member():
+    classes = [
+        SimpleNamespace(recipes=[(0, 0, 1), (2,)], members=[3, 4]),
+        SimpleNamespace(recipes=[], members=[5]),
+        SimpleNamespace(recipes=[(1,)], members=[6]),
+    ]
+    assert module._wanted(SimpleNamespace(items=range(3), classes=classes)).tolist() == [4, 3, 0]
+
+
+def test_a_pool_has_each_possible_set_of_a_type_once():
+    pool = {}
+    first = column("x", 0)
+    module._add(pool, [first, column("x", 0, batches=(2,)), column("y", 0), column("y", 1, batches=None)])
+    assert list(pool) == [("x", (0,)), ("y", (0,))]
+    assert pool["x", (0,)] is first
+
+
+@pytest.mark.parametrize(
+    ("recipes", "on_mig", "splits", "bound"),
+    [(1, False, False, 6.0), (2, False, False, None), (1, True, False, None), (1, False, True, None)],
+)
+def test_there_is_a_bound_only_where_workloads_are_served_in_one_way(monkeypatch, recipes, on_mig, splits, bound):
+    """Worth 12 on a GPU that costs 3 prices count a quarter; two workloads of 12 each: 6."""
+    monkeypatch.setattr(module, "_judged_sets", lambda *_: [])
+    monkeypatch.setattr(module, "_priced", lambda *_: [])
+    monkeypatch.setattr(module, "_master", lambda *_: (np.array([12.0]), 99.0))
+    monkeypatch.setattr(module, "most_collected", lambda table, duals, _: float(duals[0]) * (table.mps.gpu == "x"))
+    of_type = [
+        SimpleNamespace(mps=SimpleNamespace(gpu=gpu, capacity_units=9), least=np.array([3]), numbers=[0])
+        for gpu in ("x", "y")
+    ]
+    for one in of_type:
+        one.with_fewer_batches = lambda _, one=one: one
+    shared = SimpleNamespace(
+        items=[0], classes=[SimpleNamespace(recipes=[(0,)] * recipes, members=[0, 1])], splits=splits
+    )
+    fleet = [SimpleNamespace(gpu=SimpleNamespace(name=name), price_per_hour=3.0) for name in ("x", "y")]
+    resolved = SimpleNamespace(fleet=fleet, capacity_rps=np.full((2, 1), float(on_mig)))
+    found = module.generate_columns(resolved, shared, of_type, [column("x", 0)], deadline=inf)
+    assert found.columns == [column("x", 0)]
+    assert found.cost_bound == bound
