@@ -122,8 +122,8 @@ def _mode_changes(transition: Transition) -> Iterator[Risk]:
     changes = [step for step in transition.steps if step.kind == "change_mode"]
     reset = tuple(dict.fromkeys(step.gpu for step in changes if step.needs_reset))
     if reset:
-        noun = "GPU is" if len(reset) == 1 else "GPUs are"
-        text = f"{len(reset)} {noun} reset to change its mode, with nothing on it meanwhile: {few_names(reset)}"
+        noun, whose, it = ("GPU is", "its", "it") if len(reset) == 1 else ("GPUs are", "their", "them")
+        text = f"{len(reset)} {noun} reset to change {whose} mode, with nothing on {it} meanwhile: {few_names(reset)}"
         yield Risk("high", "GPU reset", text, gpus=reset)
     others = tuple(dict.fromkeys(step.gpu for step in changes if not step.needs_reset))
     if others:

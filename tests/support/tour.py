@@ -53,7 +53,7 @@ LINES = """([edge, leftOut]) => {
 }"""
 """Gives the lines of a screen, each with how far down it is drawn; of a table only that it is somewhere."""
 
-LEFT_OUT = "script, style, noscript, .hoverlayer, [data-testid=stTooltipContent]"
+LEFT_OUT = "script, style, noscript, .hoverlayer, [data-testid=stTooltipContent], [aria-live]"
 """Elements whose texts nobody reads."""
 
 ON_THE_WAY = ".js-plotly-plot, [data-testid=stProgress]"

@@ -116,6 +116,10 @@ def test_gpus_that_are_reset_are_told_from_those_that_change_without():
     reset, other = _mode_changes(SimpleNamespace(steps=steps))
     assert (reset.what, reset.gpus, reset.level) == ("GPU reset", ("a",), "high")
     assert (other.what, other.gpus, other.level) == ("mode change", ("b",), "medium")
+    assert reset.text.startswith("1 GPU is reset to change its mode, with nothing on it")
+    steps = [SimpleNamespace(kind="change_mode", gpu=gpu, needs_reset=True) for gpu in ("a", "b")]
+    (both,) = _mode_changes(SimpleNamespace(steps=steps))
+    assert both.text.startswith("2 GPUs are reset to change their mode, with nothing on them")
 
 
 def test_gpus_count_for_the_peak_from_what_is_created_or_started_there_until_all_has_stopped():

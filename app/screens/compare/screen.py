@@ -154,7 +154,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
         show_picture(session, gap_chart(compared), "gaps")
         st.caption(
             "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
-            "plan of any planner can be left of it and hold; a hatched bar misses SLOs."
+            "plan of any planner can be left of it and hold; a hatched bar misses SLOs. `exact` and its kin are "
+            "sliceplan's own, and prove; the others are published or simple rules, each told of below."
         )
     _show_broken(seen)
     chosen = _table(compared, breakdowns, differences)

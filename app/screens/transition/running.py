@@ -1,4 +1,4 @@
-"""What runs today: the last plan, a plan file, or the state of a node as the command line reads it too."""
+"""What runs today: the plan, a plan file, or the state of a node as the command line reads it too."""
 
 import streamlit as st
 
@@ -55,13 +55,13 @@ def choose_running(session: Session) -> None:
     take, clear = st.columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
     take.button(
-        "The last plan runs today",
+        "The plan runs today",
         key="running_is_last",
         disabled=not can_take,
         on_click=_take_last,
         args=(session,),
         width="stretch",
-        help="Then change the problem and solve: the way from here to there is shown.",
+        help="That of the screen Plan. Then change the problem and solve: the way from here to there is shown.",
     )
     clear.button(
         "Clear", key="running_clear", disabled=running is None, on_click=_clear, args=(session,), width="stretch"
@@ -98,7 +98,7 @@ def _offer_upload(session: Session) -> None:
         node = right.text_input("on the node", key="running_node", disabled=kind == NODE, placeholder="gpu-node-1")
         answer = session.answer
         if answer is not None and st.checkbox(
-            "The last plan's services run where it has them",
+            "The plan's services run where it has them",
             key="running_services",
             help="The file does not tell what runs in the partitions; without this, nothing does.",
         ):

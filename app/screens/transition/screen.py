@@ -88,8 +88,8 @@ def show(session: Session) -> None:
     running, answer = session.running, session.answer
     if running is None:
         st.info(
-            "Say what runs today: solve, press *The last plan runs today*, then change rates and solve again. Here you "
-            "will see which services that disturbs, what may go wrong, and the steps with their times."
+            "Say what runs today: press *The plan runs today*, then change rates and solve again. Here you will see "
+            "which services that disturbs, what may go wrong, and the steps with their times."
         )
         if answer is not None and answer.plan.gpus:
             st.markdown("**Nothing runs yet?** Then the plan can be applied as it is:")

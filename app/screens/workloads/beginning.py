@@ -29,7 +29,15 @@ LISTED = 8
 
 
 def choose_beginning(session: Session) -> None:
-    """Draws the examples and the upload of a problem."""
+    """Draws the examples and the upload of a problem; folded for who has a problem of their own."""
+    if session.tables.name in _examples():
+        _choose(session)
+        return
+    with st.expander("Begin anew, with an example or a file"):
+        _choose(session)
+
+
+def _choose(session: Session) -> None:
     left, right = st.columns(2)
     with left:
         names = list(_examples())

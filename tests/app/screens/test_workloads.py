@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from problems.instances import ROOT
+from problems.shop import shop
 from support.app_screens import screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.workloads.beginning import SHOWS
@@ -264,6 +265,18 @@ def test_a_file_that_is_too_large_or_no_text_is_refused():
 
 def test_an_uploaded_problem_is_what_was_downloaded():
     assert uploaded_problem("demo.yaml", (ROOT / "plans" / "demo.yaml").read_bytes()) == example_problems()["demo"]
+
+
+def test_ways_to_begin_are_folded_for_who_has_a_problem_of_their_own():
+    folded = "Begin anew, with an example or a file"
+    page = screen("workloads")
+    assert folded not in [one.label for one in page.expander]
+    open_problem(page.session_state["session"], shop().model_copy(update={"name": "ours"}))
+    page.run()
+    assert folded in [one.label for one in page.expander]
+    page.button(key="load_example").click().run()
+    assert not page.exception
+    assert folded not in [one.label for one in page.expander]
 
 
 def test_every_example_says_what_it_shows():
