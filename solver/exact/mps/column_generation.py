@@ -247,7 +247,7 @@ def _knapsack(table: ItemTable, worth: Floats, order: Ints) -> Floats:
     for at in range(len(order) - 1, -1, -1):
         size, copies = int(table.least_beside[order[at]]), int(table.copies[order[at]])
         best = rest[at + 1].copy()
-        for _ in range(min(copies, capacity // size) if size <= capacity else 0):
+        for _ in range(min(copies, capacity // size)):
             grown = best.copy()
             grown[size:] = np.maximum(best[size:], best[:-size] + worth[order[at]])
             best = grown

@@ -95,6 +95,16 @@ def test_a_rate_that_may_not_be_split_has_one_resident():
     assert covers_of([(0.5, 0.1)], whole=True).cost[0, LEVELS] == np.inf
 
 
+def test_whom_no_residents_carry_has_no_cover():
+    """Nobody alone, or as a whole too small a part; beside it another one stands as it would alone."""
+    nothing = Staircase(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+    small, full = steps_of([(0.5, 0.1)]), steps_of([(1.0, 0.9)])
+    found = resident_covers([nothing, small, full], np.full(3, RATE), np.array([False, True, True]))
+    assert found.cost[:, LEVELS].tolist() == [np.inf, np.inf, 0.9]
+    assert found.cost[:, 0].tolist() == [0, 0, 0]
+    assert [one.tolist() for one in found.points] == [[], [], [0]]
+
+
 def test_a_staircase_has_the_cheapest_resident_within_each_limit():
     draw = np.random.default_rng(2)
     for _ in range(40):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sliceplan.solver.exact.fleet.server_sets import ROUNDS, _Search
+from sliceplan.solver.exact.fleet.server_sets import BEGIN, FAILURES, MORE, ROUNDS, _Search
 
 
 class Rounds(_Search):
@@ -65,6 +65,37 @@ def test_rounds_go_on_while_services_are_short_and_there_is_time(left_s, carried
     search = Rounds(left_s, carried, done_after)
     search.plan_by_kind()
     assert search.solved == solved
+
+
+def test_who_is_short_is_asked_for_more_and_after_some_rounds_counts_as_in_turns(monkeypatch):
+    """Of three that are always short one has partitions in turns, of one size only; one has none there; one is met."""
+    seen = []
+
+    class Asked(Points):
+        capacity_rps = np.array([[8.0, 0.0], [8.0, 0.0], [8.0, 0.0]])
+
+        def with_rows_of(self, _, rows):
+            seen.append(rows.tolist())
+            return self
+
+    monkeypatch.setattr(
+        "sliceplan.solver.exact.fleet.server_sets.replace",
+        lambda _, required_rps: seen.append(required_rps.tolist()) or Asked(),
+    )
+    search = Rounds(1e9, [9.0, 9.0, 10.0])
+    search._resolved = SimpleNamespace(
+        required_rps=np.full(3, 10.0),
+        capacity_rps=np.array([[0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]),
+        with_rule=lambda _: Asked(),
+    )
+    search._solved = lambda *_, **__: SimpleNamespace(answer=SimpleNamespace(partitions=np.ones((3, 2))))
+    search.plan_by_kind()
+    in_turns, asked = seen[::2], seen[1::2]
+    assert in_turns == [[]] * FAILURES + [[0]] * (ROUNDS - FAILURES)
+    assert asked[0] == [BEGIN * 10] * 3
+    more = 8 * (1 + MORE)
+    assert asked[1:FAILURES] == [[more, more, BEGIN * 10]] * (FAILURES - 1)
+    assert asked[FAILURES:] == [[10, more, BEGIN * 10]] * (ROUNDS - FAILURES)
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,24 @@ def test_steps_of_multipliers_lower_limits(monkeypatch):
     assert lower >= 2
 
 
+def test_multipliers_of_a_cell_that_holds_no_more_than_what_is_known_take_no_further_steps(monkeypatch):
+    monkeypatch.setattr(module, "best_content", lambda *_: None)
+    steps, most, saved = [], _Search._most, 0
+    monkeypatch.setattr(_Search, "_most", lambda self, *of: steps.append(1) or most(self, *of))
+    for asked in filter(None, (looked_at(seed, 3) for seed in range(20))):
+        figures, choices, price, charge, cell = asked
+        ends = []
+        for best in (0.0, 1e9):
+            del steps[:]
+            found = _Search(figures, price, charge, best=best).limited(cell, [0.0] * len(cell.low), choices)
+            ends.append((len(steps), -found.negative_limit))
+        assert ends[1][0] == 1
+        assert ends[0][1] <= ends[1][1]
+        assert not len(found.choices)
+        saved += ends[0][0] - 1
+    assert saved > 3
+
+
 def test_a_search_ends_where_no_cell_may_hold_more_than_what_is_known(monkeypatch):
     """The cell might, and neither of its halves does."""
     figures, choices, price, charge, _ = next(one for seed in range(40) if (one := looked_at(seed, 2)) is not None)

@@ -8,7 +8,7 @@ from oracles.turns_enumeration import drawn, enumerated, fewest
 
 from sliceplan.solver.exact.turns.bound import cost_bound, greatest_alone_rps
 from sliceplan.solver.exact.turns.contents import all_sets, contents_of, undominated
-from sliceplan.solver.exact.turns.program import GpuType, bound_of, solve_turns
+from sliceplan.solver.exact.turns.program import GpuType, bound_of, prices_of_rates, solve_turns
 from sliceplan.solver.performance.turns.turn_rule import TurnRule
 
 
@@ -92,6 +92,52 @@ def test_prices_in_any_unit_prove_the_same(times):
     prices, rate_rps = times * np.array([1.0, 0.7]), np.array([25.0, 10.0])
     found = cost_bound(prices, rate_rps, alone, {"g": ((100,),)}, {"g": 3.0})
     assert found == pytest.approx((25 + 0.7 * 10) / (0.7 * 20 / 3.0))
+
+
+def test_prices_are_the_duals_of_services_alone_on_the_cheapest_gpus():
+    """A batch of 1: 100 and 50 requests/s on all of a GPU, 60 and 10 on a half; the halves of two types cost alike."""
+    latency = {100: np.array([[10.0], [20.0]]), 50: np.array([[1000 / 60], [100.0]])}
+    types = [
+        GpuType("cheap", 2.0, None, ((100,), (50, 50)), latency),
+        GpuType("dear", 9.0, None, ((100,), (50, 50)), latency),
+    ]
+    rule, rate = TurnRule(np.array([1e4, 1e4]), True), np.array([240.0, 100.0])
+    # Two GPUs of halves for the first, two whole ones for the second, at 2 each.
+    prices = prices_of_rates(types, rule, rate, 10)
+    assert prices.tolist() == pytest.approx([1 / 60, 2 / 50])
+    assert bound_of(types, rule, rate, 10) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("times", [1e-4, 1e4])
+def test_the_unit_of_time_changes_no_bound_and_no_plan(times):
+    """Services of a request in an hour are as dear as others that are as much faster."""
+    rng = random.Random(7)
+    base, slo_ms = drawn(rng, 2, batches=3)
+    rate, divisions = np.array([300.0, 200.0]), ((100,), (60, 40))
+    found = []
+    for unit in (1.0, times):
+        latency = {share: unit * base * (100 / share) ** 0.5 for share in (40, 60, 100)}
+        rule, gpu = TurnRule(unit * slo_ms, True), GpuType("g", 2.0, None, divisions, latency)
+        contents = {
+            ("g", share): contents_of(one, list(all_sets(range(2), 2)), rule).at_rates(rate / unit)
+            for share, one in latency.items()
+        }
+        bound = bound_of([gpu], rule, rate / unit, 10)
+        found.append((bound, solve_turns([gpu], contents, rate / unit, bound, time_limit_s=10).cost))
+    assert found[0][0] > 0
+    assert found[0] == pytest.approx(found[1])
+
+
+@pytest.mark.parametrize(("least", "most", "gpus"), [(0, None, 2), (3, None, 3), (0, 2, 2), (0, 1, None)])
+def test_a_service_has_as_many_shares_as_it_may(least, most, gpus):
+    """Two GPUs carry it; a third share is one more GPU, and one share is too few."""
+    latency = {100: np.array([[10.0]])}
+    rule, rate = TurnRule(np.array([1e4]), True), np.array([150.0])
+    gpu = GpuType("g", 2.0, None, ((100,),), latency)
+    contents = {("g", 100): contents_of(latency[100], list(all_sets(range(1), 1)), rule).at_rates(rate)}
+    found = solve_turns([gpu], contents, rate, 0.0, replicas=[(least, most)], time_limit_s=10)
+    assert (found.gpus and len(found.gpus)) == gpus
+    assert found.program_bound == (np.inf if gpus is None else 2.0 * gpus)
 
 
 def test_what_nothing_earns_costs_nothing_that_is_proven():
