@@ -63,6 +63,26 @@ def test_what_is_proven_in_the_cells_of_the_prices_is_no_less_than_any_plan(seed
     assert best is None or limit_at(resolved, found.prices, worth, counts) >= best * (1 - SAME)
 
 
+def test_without_time_one_program_of_the_first_cells_is_solved_and_its_prices_bound(monkeypatch):
+    """It is begun in any case, so that there are prices; nothing is divided or joined after that."""
+    monkeypatch.setattr(cell_prices, "_divided", None)
+    solved, calls = cell_prices._solved, []
+    monkeypatch.setattr(cell_prices, "_solved", lambda *of: calls.append(of) or solved(*of))
+    problem, profiles = counted(SEEDS[0])
+    resolved = resolve(problem, profiles)
+    figures = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
+    counts = {entry.gpu.name: entry.available for entry in resolved.fleet}
+    weights = np.ones(len(problem.workloads))
+    start = prices_of_units(figures, weights, resolved.required_rps, counts)
+    found = prices_in_cells(resolved, figures, weights, counts, start, deadline=0.0)
+    assert len(calls) == 1
+    assert set(found.cells) == {one.mps.gpu for one in figures}
+    # Where the program is not solved in time, the prices are those to begin with.
+    monkeypatch.setattr(cell_prices, "_solved", lambda *_: None)
+    found = prices_in_cells(resolved, figures, weights, counts, start, deadline=0.0)
+    assert found.prices is start
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_program_is_worth_no_less_than_any_plan(seed, monkeypatch):
     """Property: every plan is one of its solutions, in the first cells and in parts of them."""

@@ -4,6 +4,7 @@ import random
 import time
 from dataclasses import replace
 from itertools import combinations_with_replacement
+from math import inf
 
 import numpy as np
 import pytest
@@ -168,6 +169,34 @@ def test_a_search_ends_where_no_cell_may_hold_more_than_what_is_known(monkeypatc
     )
     assert found.limit == 5.0
     assert next(limits, None) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "looked"),
+    [
+        ({"cells": 30, "deadline": inf}, 1 + 30),
+        ({"cells": 4, "deadline": inf}, 1 + 4),
+        ({"cells": 0, "deadline": inf}, 1),
+        ({"cells": 30, "deadline": 0.0}, 1),
+    ],
+)
+def test_a_search_ends_with_its_time_or_its_cells_and_has_the_limit_of_what_is_left(monkeypatch, asked, looked):
+    """Each cell might hold as much as all do."""
+    figures, choices, price, charge, _ = next(one for seed in range(40) if (one := looked_at(seed, 2)) is not None)
+    ends = [float(own.max()) for own in choices.demands]
+    cell = Cell((1, 2), (0.0,) * len(ends), tuple(ends))
+    seen = []
+
+    def limited(search, cell, multipliers, choices):
+        seen.append(cell)
+        search.made += 1
+        return _Limited(-10.0, search.made, cell, multipliers, cell.low, choices)
+
+    monkeypatch.setattr(_Search, "limited", limited)
+    monkeypatch.setattr(module, "halves", lambda cell, *_: (cell, cell))
+    found = content_limit(figures, price, charge, within=[PricedCell(cell, (0.0,) * len(ends))], gap=0.0, **asked)
+    assert found.limit == 10.0
+    assert looked <= len(seen) <= looked + 1
 
 
 def most_of(figures, choices, price, charge, cell):

@@ -149,6 +149,27 @@ def test_cells_that_cannot_be_halved_and_have_too_many_sets_end_the_search(monke
     assert prices.size == len(cells) == 5
 
 
+def test_where_cells_are_too_many_none_is_halved_and_limits_stay_what_they_are(monkeypatch):
+    """Property: with so little room V is no less than what is worth most, and cells are those of before."""
+    case = drawn(4, guests=5)
+    guests = guests_of(case.mps, case.items)
+    cells, typical = cells_for(case, guests)
+    prices = TypePrices(guests, np.arange(len(guests)), cells, typical)
+    monkeypatch.setattr(exact_price, "MOST_ENTRIES", len(cells) * len(guests) - 1)
+    prices._halve(np.array([0, 2]), 0.5)
+    assert np.flatnonzero(prices._narrow).tolist() == [0, 2]
+    price = np.linspace(0.1, 0.5, len(guests))
+    found = prices.price(price, Effort(0.0, 1, 50), NEVER)
+    assert prices.size == len(cells)
+    assert all(price[list(gpu.members)].sum() <= found.most * (1 + 1e-9) for gpu in case.gpus)
+    # With room for them there are more.
+    monkeypatch.setattr(exact_price, "MOST_ENTRIES", len(cells) * len(guests))
+    prices = TypePrices(guests, np.arange(len(guests)), cells, typical)
+    prices._price = price
+    prices._halve(np.array([0, 2]), 0.5)
+    assert prices.size > len(cells)
+
+
 def test_dear_sets_are_met_where_a_resident_alone_is_worth_more_than_a_gpu():
     case = drawn(3, guests=7, usual=True)
     guests = guests_of(case.mps, case.items)
