@@ -97,7 +97,7 @@ def can_be_repaired(decision, proven, most):
     return False
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(GROUP, min_size=1, max_size=3), st.lists(st.integers(0, 4), min_size=3, max_size=3), st.data())
 def test_what_two_exchanges_can_repair_is_repaired_and_nothing_else_changes(groups, cuts, data):
     proven = proven_of(groups)
@@ -190,7 +190,7 @@ def test_a_remedy_of_four_exchanges_is_met_in_the_middle(monkeypatch):
     assert after.spare(supply_of(), proven.covers).tolist() == [0, 0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @example([(3, [(0, 3)]), (7, [(3, 1), (5, 0)])], np.inf)
 @given(st.lists(GROUP, min_size=1, max_size=5), st.sampled_from([np.inf, 3.0, 12.0, 40.0]))
 def test_whole_gpus_carry_their_mixture_at_no_less_than_is_proven(groups, available):
