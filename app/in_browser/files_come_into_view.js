@@ -1,7 +1,8 @@
 // Files come into view.
 //
 // A press that leads to a plan's files may draw another screen, which begins at its top: on a phone the files are three
-// screens below. They are scrolled to, and again while pictures above them are still being drawn, until the user moves.
+// screens below. So are those for what people run, below the field where that is chosen. They are scrolled to, and again
+// while pictures above them are still being drawn, until the user moves.
 // The focus goes with the view: the button that had it is gone or above, where the next key would begin.
 (() => {
   if (window.filesComeIntoView) return; // the page is drawn again and again
@@ -27,10 +28,15 @@
     setTimeout(look, LOOKED_AT_MS);
   };
 
+  // What people run is chosen from a list that lies over the page; its field has the focus meanwhile.
+  const leads = (pressed) =>
+    pressed.closest(".st-key-to_files") !== null ||
+    (pressed.closest('[role="option"]') !== null && document.activeElement?.closest(".st-key-take_stack") != null);
+
   addEventListener(
     "click",
     (event) => {
-      if (!(event.target instanceof Element) || event.target.closest(".st-key-to_files") === null) return;
+      if (!(event.target instanceof Element) || !leads(event.target)) return;
       until = performance.now() + LED_MS;
       seenAt = 0;
       look();

@@ -122,6 +122,7 @@ def test_a_phone_shows_all_of_many_rows(page, axe):
     page.set_viewport_size({"width": 390, "height": 844})
     cards = page.locator(".st-key-cards_workloads .cards:visible > li")
     expect(cards).to_have_count(40)
+    expect(page.get_by_role("button", name="Solve now")).to_be_in_viewport()
     press(page, "Show 40 more")
     expect(cards).to_have_count(80)
     press(page, "Show 10 more")

@@ -58,11 +58,16 @@ def test_who_is_led_to_a_plan_s_files_sees_them_on_a_phone_too(page):
     expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
     expect(page.locator(".st-key-files summary")).to_be_focused()
     look(page, "24-led-to-files")
+    page.mouse.wheel(0, -1)  # whoever scrolls is not led any further
     page.get_by_role("heading", name="Plan", level=1).scroll_into_view_if_needed()
     expect(page.get_by_role("combobox", name="What do you run?")).not_to_be_in_viewport()
     press(page, "How do I run it?")
     expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
     expect(page.locator(".st-key-files summary")).to_be_focused()
+    page.get_by_role("combobox", name="What do you run?").click()
+    page.get_by_role("option", name="Plain Docker, or processes on the machines").click()
+    expect(page.get_by_text("A shell script for each node")).to_be_in_viewport()
+    page.wait_for_function("document.querySelector('.st-key-files').getBoundingClientRect().top < 120")
 
 
 def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
