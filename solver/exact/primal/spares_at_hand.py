@@ -33,8 +33,8 @@ def cuts_with_free(
         times, beyond = greedy_cuts(supply, wanted + free, price)
         if beyond.any():
             return None
-        used = supply.instances[times > 0]
-        more = np.maximum(free, used.max(axis=0, initial=0)) if gpu_loss else free
-        if (more == free).all():
-            return times, free
-        free = more
+        most = supply.instances[times > 0].max(axis=0, initial=0)
+        asked = np.maximum(least_free, most) if gpu_loss else least_free
+        if (asked <= free).all():  # cuts that are no longer made may have asked for more
+            return times, asked
+        free = np.maximum(free, asked)

@@ -1,7 +1,7 @@
 """Partitions that are kept free, without a solver: as many of each size as any GPU has."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sliceplan.solver.exact.dual.supply import Supply
@@ -17,6 +17,7 @@ counts = st.lists(st.integers(0, 3), min_size=2, max_size=2)
     st.sampled_from([2.0, 6.0, np.inf]),
     st.booleans(),
 )
+@example([[1, 2], [0, 3]], [1, 3], [0, 2], 6.0, True)  # a cut of three is made at first, and not at last
 @settings(max_examples=100, deadline=None)
 def test_what_is_wanted_and_free_has_a_place_and_any_gpu_may_be_lost(cuts, wanted, least_free, available, gpu_loss):
     instances, wanted, least_free = np.array(cuts), np.array(wanted), np.array(least_free)
