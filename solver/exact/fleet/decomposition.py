@@ -36,8 +36,8 @@ from ..primal.price_and_round import best_covers
 from ..primal.restricted_master import Choice, ChosenCovers, choose_covers
 from ..proof import ended, is_proof, is_within
 from ..whole_gpus.fleet_counts import counted_plan
-from ..whole_gpus.mixed_demand import NEAR_ENOUGH
-from ..whole_gpus.whole_plan import WholePlan, proven_at, whole_plan
+from ..whole_gpus.mixed_demand import NEAR_ENOUGH, fractional_gpus
+from ..whole_gpus.whole_plan import WholePlan, proven_at, rounded_plan, whole_plan
 from ..whole_gpus.whole_prices import ProvenCovers
 
 PRICES = (
@@ -65,6 +65,9 @@ SLICES_S = 1.0
 
 FILL_S = 1.0
 """Time for a program that fills GPUs of given counts."""
+
+FAR = 3
+"""GPUs of the cheapest type above the least cost up to which counts of GPUs are looked at one by one."""
 
 PRICES_TIME = 0.6
 """Part of the time that finding prices may take."""
@@ -180,36 +183,30 @@ class _Search:
         proven = self._proven
         if proven is None or self._is_good_enough():
             return
-        by_counts = len(np.unique(self._supply.gpu_type)) > 1 and not self._any_plan
         steps = proven.least_steps
-        whole = whole_plan(self.demands, self._supply, proven, at_least=steps, hasty=by_counts, deadline=self._deadline)
-        self._take(self._chosen(whole))
-        if by_counts and not self._is_good_enough():
-            below = self._most_steps + 1 if self.best is None else round(self.best.cost / self._steps.step)
+        if len(np.unique(self._supply.gpu_type)) > 1 and not self._any_plan:
+            parts = fractional_gpus(self._supply, proven)
+            first = rounded_plan(parts.rounded, self._supply, proven, deadline=self._deadline)
+            self._take(self._chosen(first))
+            if self._resolved.gap > 0 and self._is_good_enough():
+                return
             counted = counted_plan(
                 self.demands,
                 self._supply,
                 self._priced.listed,
                 proven,
-                below=below,
-                known=None if self.best is None else self.best.cuts,
+                below=min(self._most_steps + 1, steps + FAR * int(proven.prices.gpu_cost.min())),
+                near=parts.of_type,
                 fill=self._filled,
                 deadline=self._deadline,
             )
-            self.bound = max(self.bound, self._steps.step * counted.least_steps)
-            self._take(counted.plan)
-            near = steps + NEAR_ENOUGH * int(proven.prices.gpu_cost.min())
-            if counted.plan is None and (whole is None or whole.steps > near) and time.monotonic() < self._deadline:
-                steps = max(steps, counted.least_steps)
-                whole = whole_plan(
-                    self.demands,
-                    self._supply,
-                    proven,
-                    at_least=steps,
-                    found_before=whole is not None and whole.steps == steps,
-                    deadline=self._deadline,
-                )
-                self._take(self._chosen(whole), as_cheap=True)
+            steps = max(steps, counted.least_steps)
+            self.bound = max(self.bound, self._steps.step * steps)
+            self._take(counted.plan, as_cheap=True)
+            if counted.plan is not None or self._is_good_enough() or time.monotonic() > self._deadline:
+                return
+        whole = whole_plan(self.demands, self._supply, proven, at_least=steps, deadline=self._deadline)
+        self._take(self._chosen(whole))
 
     def _filled(self, fleet: Supply, proven: ProvenCovers, steps: int) -> ChosenCovers | None:
         """Looks for a plan of just these GPUs; of few workloads, of which sampling is coarse, by a program too."""

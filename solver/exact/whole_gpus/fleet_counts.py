@@ -11,12 +11,12 @@ Slice prices (lagrangian_dual.py) are one y, and their bound is that cut with N_
 two types at prices of 1.00 and 1.83 have a total near any amount; but few of those totals have counts that keep the
 cuts of a few y more. So (Benders, with the counts as the first stage):
 
-1. The cheapest whole counts that keep all cuts known; of equals those nearest to a known plan's, for their cuts exclude
-   most of the others. No plan costs less: the bound.
+1. The cheapest whole counts that keep all cuts known; of equals those nearest to a fractional plan's, for their cuts
+   exclude most of the others. No plan costs less: the bound.
 2. The y at which these counts are worth least beside the workloads, which is what slice prices are where just these
    GPUs are to be had. Worth less than S(y): a new cut, and again from 1.
-3. Else a plan of just these GPUs is looked for, at those prices. If there is one, it is the cheapest. If
-   none is found the bound stays here, and dearer counts are tried for a plan.
+3. Else a plan of just these GPUs is looked for, at those of the y known at which they are worth least. If there is one,
+   it is the cheapest. If none is found the bound stays here, and dearer counts are tried for a plan.
 
 All of a cut is in integers (whole_prices.py), and so is what keeps it. Cuts are found by floating-point numbers, which
 may make them weak and never wrong.
@@ -37,7 +37,7 @@ from ..dual.lagrangian_dual import covers_for_prices, prices_of_pool
 from ..dual.pooled_covers import PooledCovers
 from ..dual.supply import Supply
 from ..primal.restricted_master import ChosenCovers
-from .whole_prices import ProvenCovers, proven_covers, whole_prices
+from .whole_prices import ProvenCovers, proven_covers, proven_of, whole_prices
 
 MOST_COUNTS = 2_000_000
 """Combinations of counts that are looked at; with more there are too many types for this."""
@@ -53,6 +53,10 @@ FARTHEST = 3.0
 
 NOT_LESS = 1e-9
 """Part of a cost by which floating-point numbers may be off and nothing is concluded."""
+
+
+AS_GOOD = 1e-7
+"""Part of what prices promise by which those known may prove less of some counts and are as good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,7 @@ def cheapest_counts(
     available: Floats,
     *,
     below: int,
-    near: Ints | None = None,
+    near: Floats | None = None,
     without: Sequence[Ints] = (),
 ) -> Ints | None:
     """
@@ -168,7 +172,7 @@ def counted_plan(
     proven: ProvenCovers,
     *,
     below: int,
-    known: Ints | None,
+    near: Floats,
     fill: Fill,
     deadline: float,
 ) -> Counted:
@@ -182,16 +186,16 @@ def counted_plan(
     proven
         What slice prices prove.
     below
-        Steps that the plan known costs: dearer ones are of no use.
-    known
-        Shape (cut,): its GPUs; None: there is none.
+        Steps from which on counts are not looked at.
+    near
+        Shape (type,): of equally cheap counts those nearest to these come first.
     fill
         Looks for a plan of counts that no cut excludes.
     deadline
         As time.monotonic() has it.
     """
     search = _Search(demands, supply, listed, proven)
-    near = None if known is None else search.counts_of(known)
+    near = search.of_cut_types(near)
     least, without = proven.least_steps, list[Ints]()
     while len(without) < MOST_OPEN and time.monotonic() < deadline:
         try:
@@ -217,47 +221,58 @@ def counted_plan(
 
 
 class _Search:
-    """Cuts found so far, and the covers listed for them. Shapes of counts: (type,), those that can be cut only."""
+    """What is proven so far, and the covers listed for it. Shapes of counts: (type,), those that can be cut only."""
 
     def __init__(self, demands: Demands, supply: Supply, listed: ListedCovers, proven: ProvenCovers) -> None:
         self._gpu_cost = proven.prices.gpu_cost
         self._types, first = np.unique(supply.gpu_type, return_index=True)
         self.cost = self._gpu_cost[first]
         self.available = supply.available[self._types]
-        self._demands, self._proven = demands, proven
+        self._demands = demands
         self._supply = replace(supply, cost=self._gpu_cost.astype(np.float64))
         price = proven.prices.in_steps
         self._price, self._box = price, (price / FARTHEST, price * FARTHEST)
         self._seen: Sequence[Floats] = ()
         self._pool = PooledCovers(len(demands.least))
         self._pool.add(listed)
+        self._proven = [proven]
         self.cuts = [self._cut(proven)]
 
     def _cut(self, proven: ProvenCovers) -> CountCut:
         cut = cut_of(proven, self._supply)
         return CountCut(cut.worth[self._types], cut.needed)
 
-    def counts_of(self, cuts: Ints) -> Ints:
-        """Returns the GPUs of each type of a plan; `cuts`: how many are cut in each way."""
-        return np.bincount(self._supply.gpu_type, weights=cuts)[self._types].astype(np.int64)
+    def of_cut_types(self, counts: Floats) -> Floats:
+        """Returns the counts of those types that can be cut."""
+        return np.asarray(counts[self._types], dtype=np.float64)
 
     def with_counts(self, counts: Ints, deadline: float) -> tuple[Supply, ProvenCovers] | None:
-        """Returns a fleet of so many GPUs and what its best prices prove; None: a new cut excludes it."""
+        """Returns a fleet of so many GPUs and the most that prices prove of it; None: a new cut excludes it."""
         available = np.zeros(len(self._supply.available))
         available[self._types] = counts
         fleet = replace(self._supply, available=available)
-        steps, found = int(counts @ self.cost), None
-        for _ in range(MOST_LISTINGS):
-            price, hoped, self._seen = prices_of_pool(self._pool, fleet, self._price, self._box, self._seen, deadline)
-            if found is not None and (hoped <= steps * (1 + NOT_LESS) or time.monotonic() > deadline):
-                break
-            whole = whole_prices(price, fleet, self._gpu_cost, self._proven.covers)
-            if whole is None:
-                break
-            listed, _ = covers_for_prices(self._demands, whole.in_steps)
-            self._pool.add(listed)
-            self._price, found = price, proven_covers(whole, fleet, listed)
-            if found.least_steps > steps:
-                self.cuts.append(self._cut(found))
+        steps, listings = int(counts @ self.cost), 0
+        while True:
+            left = [self._left(i, counts) for i in range(len(self.cuts))]
+            best = int(np.argmin(left))
+            if left[best] < 0:
                 return None
-        return fleet, found or self._proven
+            known = proven_of(self._proven[best], fleet)
+            if listings == MOST_LISTINGS or time.monotonic() > deadline:
+                return fleet, known
+            price, hoped, self._seen = prices_of_pool(self._pool, fleet, self._price, self._box, self._seen, deadline)
+            if hoped <= steps * (1 + NOT_LESS) and (listings or hoped <= (steps - left[best]) * (1 + AS_GOOD)):
+                return fleet, known
+            whole = whole_prices(price, fleet, self._gpu_cost, self._proven[0].covers)
+            if whole is None:
+                return fleet, known
+            listed, _ = covers_for_prices(self._demands, whole.in_steps)
+            listings += 1
+            self._pool.add(listed)
+            self._price = price
+            self._proven.append(proven_covers(whole, fleet, listed))
+            self.cuts.append(self._cut(self._proven[-1]))
+
+    def _left(self, cut: int, counts: Ints) -> float:
+        """Returns how many steps more counts are worth than what a cut asks for; below 0: it excludes them."""
+        return int(self.cuts[cut].worth @ counts - self.cuts[cut].needed) / self._proven[cut].prices.parts

@@ -94,8 +94,6 @@ def whole_plan(
     proven: ProvenCovers,
     *,
     at_least: int,
-    hasty: bool = False,
-    found_before: bool = False,
     wider: bool = True,
     deadline: float,
 ) -> WholePlan | None:
@@ -108,21 +106,17 @@ def whole_plan(
     ----------
     at_least
         Steps that the plan is to cost at least: below there is none, or none was found.
-    hasty
-        Whether any plan will do for now, because a better way comes next.
-    found_before
-        Whether a plan of `at_least` steps was found in haste, so that only one with fewer partitions is wanted.
     wider
         Whether more covers are listed where whole GPUs carry no mixture of those listed, too. They hardly ever carry
         one of more then.
     deadline
         As time.monotonic() has it.
     """
-    mixtures = mixed_demands(supply, proven, at_least, hasty=hasty, found_before=found_before)
+    mixtures = mixed_demands(supply, proven, at_least)
     found = _of_mixtures(mixtures, supply, proven, shortest=SHORTEST[:1], deadline=deadline)
-    if found_before or (not mixtures and not wider):
+    if not mixtures and not wider:
         return found
-    if (found is not None and (hasty or found.steps <= at_least)) or time.monotonic() > deadline:
+    if (found is not None and found.steps <= at_least) or time.monotonic() > deadline:
         return found
     listed = covers_for_programs(demands, proven.prices.in_steps, most_each=MOST_COVERS)
     more = proven_covers(proven.prices, supply, listed)
@@ -130,6 +124,14 @@ def whole_plan(
     mixtures = mixed_demands(supply, more, at_least)
     other = _of_mixtures(mixtures, supply, more, shortest=shortest, deadline=deadline)
     return min((one for one in (found, other) if one is not None), key=lambda one: one.steps, default=None)
+
+
+def rounded_plan(
+    mixed: MixedDemand | None, supply: Supply, proven: ProvenCovers, *, deadline: float
+) -> WholePlan | None:
+    """Returns a plan of the GPUs of a fractional one, rounded; None: none was found."""
+    mixtures = () if mixed is None else (mixed,)
+    return _of_mixtures(mixtures, supply, proven, shortest=SHORTEST[:1], deadline=deadline)
 
 
 def _of_mixtures(

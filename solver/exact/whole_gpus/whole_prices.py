@@ -19,7 +19,7 @@ that costs L / Q steps consists of tied covers, of cuts that are worth what they
 price above 0 unused; what a plan of T steps may waste of all that together is T Q - L.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,10 +163,15 @@ def proven_covers(prices: WholePrices, supply: Supply, listed: ListedCovers) -> 
     if listed.unlisted.size:
         fluid = np.floor(fluid_cost(listed.part, prices.price.astype(np.float64)) * (1 - 1e-9)).astype(np.int64)
         least[listed.groups_unlisted] = np.minimum(least[listed.groups_unlisted], fluid)
-    limited = np.flatnonzero(np.isfinite(supply.available))
-    scarce = int(supply.available[limited].astype(np.int64) @ prices.rent[limited])
     needed = int(covers.members @ least)
-    return ProvenCovers(prices, covers, cost - cheapest[covers.owner], needed, needed - scarce)
+    return proven_of(ProvenCovers(prices, covers, cost - cheapest[covers.owner], needed, 0), supply)
+
+
+def proven_of(proven: ProvenCovers, supply: Supply) -> ProvenCovers:
+    """Returns what the same prices prove of other counts of GPUs; a type whose rent is not 0 has one."""
+    limited = np.flatnonzero(np.isfinite(supply.available))
+    scarce = int(supply.available[limited].astype(np.int64) @ proven.prices.rent[limited])
+    return replace(proven, bound=proven.needed - scarce)
 
 
 def _wanted(price: Floats, covers: CoverGroups) -> NDArray[np.bool_]:
