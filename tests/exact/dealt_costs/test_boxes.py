@@ -60,3 +60,13 @@ def test_a_box_is_parted_where_it_is_widest(residents, low, high, parts):
     assert of.tolist() == [0] * len(parts)
     rows = zip(found.fewest.tolist(), found.most.tolist(), found.low[:, 0], found.high[:, 0], strict=True)
     assert list(rows) == [(*own, *map(pytest.approx, ends)) for own, ends in parts]
+
+
+def test_of_two_things_the_one_is_parted_that_is_wider_beside_what_is_typical():
+    """Of 2 W and 10 MB typically: 4 W of the first box are twice that, 40 MB of the second four times."""
+    boxes = Boxes(np.array([2, 3]), np.array([2, 3]), np.zeros((2, 2)), np.array([[4.0, 10.0], [4.0, 40.0]]))
+    found, of = parted(boxes, np.array([2.0, 10.0]))
+    assert of.tolist() == [0, 1, 0, 1]
+    assert found.fewest.tolist() == found.most.tolist() == [2, 3, 2, 3]
+    assert found.low.tolist() == [[0, 0], [0, 0], [2, 0], [0, 20]]
+    assert found.high.tolist() == [[2, 10], [4, 20], [4, 10], [4, 40]]
