@@ -2,11 +2,13 @@
 
 import math
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from problems.turn_slots import drawn_slots, drawn_turns
 
+from sliceplan.solver.exact.turns.columns import packing as module
 from sliceplan.solver.exact.turns.columns.asked import Asked
 from sliceplan.solver.exact.turns.columns.packing import Packing
 from sliceplan.solver.exact.turns.columns.spare_bound import bound_of_a_loss, bound_of_more_rate
@@ -102,3 +104,47 @@ def test_what_is_kept_for_more_rate_is_that_of_some_services_at_once(services):
         rises += found > bound * (1 + 1e-6)
         assert bound_of_a_loss(found, [3.0, 2.0]) == found + 2.0
     assert rises >= 6
+
+
+SMALL, LARGE = (
+    SimpleNamespace(alone_rps=np.array([4.4, 0.0, 10.0])),
+    SimpleNamespace(alone_rps=np.array([9.0, 8.0, 19.0])),
+)
+"""Partitions at 1 and 2 USD per hour: the first service and the last get most for it on small ones."""
+
+
+def whole(rate_rps, least=(1, 1, 1), most=(np.inf,) * 3):
+    """Returns how many whole partitions each service has and of which size, what is left, and its pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "alone_on", lambda _, k, w: (w, k))
+        found, left, pieces = module._whole_partitions(
+            [SMALL, LARGE], np.array([1.0, 2.1]), np.array(rate_rps), (np.array(least), np.array(most))
+        )
+    return [[one[1] for one in found if one[0] == w] for w in range(3)], left.tolist(), pieces.tolist()
+
+
+def test_what_fills_partitions_is_on_those_where_it_costs_least_and_the_rest_is_left():
+    found, left, pieces = whole([9.8, 17.0, 25.0])
+    assert found == [[0, 0], [1, 1], [0, 0]]
+    assert left == pytest.approx([1.0, 1.0, 5.0])
+    assert pieces == [1, 1, 1]
+
+
+def test_who_may_have_few_replicas_is_on_partitions_of_which_so_many_are_enough():
+    found, left, _ = whole([9.0, 8.0, 10.0], most=(1, 1, 1))
+    assert (found, left) == ([[1], [1], [0]], [0.0, 0.0, 0.0])
+
+
+def test_replicas_that_must_be_there_beside_whole_partitions_are_pieces_of_the_rest():
+    """Of the first, two and three pieces; of the last one fewer is whole, so that there is a rest to split."""
+    found, left, pieces = whole([9.8, 1.0, 20.0], least=(5, 2, 3))
+    assert found == [[0, 0], [], [0]]
+    assert left == pytest.approx([1.0, 1.0, 10.0])
+    assert pieces == [3, 2, 2]
+    found, left, pieces = whole([8.8, 0.5, 20.0], least=(2, 1, 2))
+    assert (found, left, pieces) == ([[0, 0], [], [0, 0]], [0, 0.5, 0], [1, 1, 1])
+
+
+def test_a_rest_is_alone_on_the_cheapest_partition_that_carries_it():
+    usd = np.array([1.0, 2.1])
+    assert module._cheapest_alone([SMALL, LARGE], usd, np.array([4.4, 1.0, 10.5])).tolist() == [0, 1, 1]
