@@ -7,6 +7,7 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check import plan as plan_module
 from sliceplan.solver.check.plan import _is_whole
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
@@ -192,6 +193,17 @@ def test_media_instances_beyond_the_engines_are_found_out():
     found = check(PROBLEM, Plan.model_validate(plan), shipped_profiles())
     assert any("JPEG engines" in str(violation) for violation in found)
     assert any("at most 1 fit" in str(violation) for violation in found)
+
+
+def test_engines_that_a_gpu_does_not_tell_of_are_none():
+    """Of an instance that takes one of them; without any figures of the GPU nothing is said."""
+    profile = SimpleNamespace(
+        name="1g", starts=(0, 1), memory_slices=1, compute_slices=1, max_count=7, engines={"ofa": 1, "dec": 1}
+    )
+    geometry = SimpleNamespace(compute_slices=7, full=SimpleNamespace(engines={"dec": 2}))
+    assert list(plan_module._misplaced(geometry, [(0, profile)])) == ["takes 1 OFA engines; there are 0"]
+    geometry.full.engines = None
+    assert list(plan_module._misplaced(geometry, [(0, profile)])) == []
 
 
 MANY = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500}], max_processes=48)

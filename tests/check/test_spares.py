@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import product
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,3 +194,16 @@ def test_of_too_many_cases_so_many_are_drawn_and_of_as_many_as_are_tried_all(mon
     assert sorted(_cases(list("abcd"), 2)) == [(a, b) for a in "abcd" for b in "abcd" if a < b]
     assert len(list(_cases(list("abcde"), 2))) == 6
     assert list(_cases(list("abcd"), 0)) == []
+
+
+def test_where_what_partitions_carry_is_no_sum_they_count_as_in_turns_at_any_rate(monkeypatch):
+    """One service asks for 0.15 req/s at once; its partition is promised enough for that, and in turns only half."""
+    asked = more_rate(0.1)
+    gpus = [[("1g.10gb", 0, ("w0", 4, 1, 0.1))]]
+    plan = placed(asked, *gpus)
+    (served,) = plan["gpus"][0]["partitions"][0]["serves"]
+    for carried, in_turns, short in ((0.2, 0.08, False), (0.14, 0.14, True), (0.14, 0.2, False), (0.14, None, True)):
+        served["capacity_rps"] = carried
+        turns = None if in_turns is None else np.array([in_turns])
+        monkeypatch.setattr(spares, "promised_in_turns", lambda *_, turns=turns: turns)
+        assert bool(found(asked, plan)) is short, (carried, in_turns)

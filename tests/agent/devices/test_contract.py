@@ -76,6 +76,9 @@ def test_neighbours_keep_their_uuid_when_ids_get_a_gap(any_node):
     after = do(node, DestroyComputeInstance(0, "1g.10gb", 1), DestroyInstance(0, "1g.10gb", 1))[0]
     assert [one.start for one in after.instances] == [0, 2]
     assert after.instance(2).uuid == before.instance(2).uuid
+    assert len({one.gi_id for one in before.instances}) == 3
+    again = do(node, CreateInstance(0, "1g.10gb", 1))[0]
+    assert {one.start: one.gi_id for one in again.instances} == {one.start: one.gi_id for one in before.instances}
 
 
 def test_what_comes_first_goes_last(any_node):
@@ -93,6 +96,9 @@ def test_what_comes_first_goes_last(any_node):
         ([*ON, CreateComputeInstance(0, "3g.40gb", 4)], "NOT_FOUND"),
         ([*ON, DestroyComputeInstance(0, "3g.40gb", 4)], "NOT_FOUND"),
         ([*ON, DestroyInstance(0, "3g.40gb", 4)], "NOT_FOUND"),
+        ([*MADE, GONE[0], GONE[0]], "NOT_FOUND"),
+        ([*ON, MADE[1], StartMps(0, 4)], "NOT_FOUND"),
+        ([*ON, MADE[1], StartService(0, Service("bert", start=4))], "NOT_FOUND"),
         ([*MADE, SetMigMode(0, False)], "IN_USE"),
         ([StopMps(0, None)], "NOT_FOUND"),
         ([StartMps(0, None), StartMps(0, None)], "IN_USE"),
