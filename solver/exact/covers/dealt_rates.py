@@ -42,6 +42,11 @@ class DealtRates:
         part = np.minimum(np.arange(1, levels + 1) + 1, levels) / levels
         return np.asarray((self.least[:, :, 1:] / part).min(axis=2))
 
+    @property
+    def at_least(self) -> Floats:
+        """As `HostedRates.at_least`."""
+        return self.gpus
+
     def of(self, rows: "Ints | list[int]") -> "DealtRates":
         """Returns what some workloads take."""
         return DealtRates(self.least[rows])

@@ -32,7 +32,7 @@ def fluid(demands: Demands, price: Floats) -> Floats:
     of_size, of_shared = np.split(price, [demands.part.shape[1]])
     with np.errstate(divide="ignore"):
         value: Floats = np.min(of_size / demands.part, axis=1, initial=np.inf)
-    return value if demands.shared is None else np.minimum(value, np.min(demands.shared.gpus * of_shared, axis=1))
+    return value if demands.shared is None else np.minimum(value, np.min(demands.shared.at_least * of_shared, axis=1))
 
 
 def whole_number(rest: Floats, part: Floats) -> Floats:

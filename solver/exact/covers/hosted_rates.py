@@ -12,6 +12,10 @@ class HostedRates(Protocol):
     def gpus(self) -> Floats:
         """What all of each rate takes of a type as a fluid, shape (workload, type); inf: not there."""
 
+    @property
+    def at_least(self) -> Floats:
+        """What `taken` is at least for any part of a rate, over that part, on one type; as `gpus`."""
+
     def of(self, rows: "Ints | list[int]") -> Self:
         """Returns what some workloads take."""
 

@@ -36,9 +36,19 @@ class SharedRates:
     gpus: Floats
     """f: as a fluid; inf: not there."""
     least: Floats
-    """l: by the smallest share that carries anything."""
+    """l: by the smallest share that carries anything, a unit at least."""
     units: Floats
     """U: of a GPU."""
+
+    @property
+    def at_least(self) -> Floats:
+        """
+        As `HostedRates.at_least`: f, less what rounding forgives.
+
+        u units count as the n above u (1 - r) - r, with r = ROUNDING. For n >= 1 that is u <= (n + r) / (1 - r), so n
+        is at least u (1 - r) / (1 + r); where n is 0, u is below the one unit of the least share.
+        """
+        return self.gpus * (1 - 2 * ROUNDING)
 
     def of(self, rows: "Ints | list[int]") -> "SharedRates":
         """Returns what some workloads take."""

@@ -67,6 +67,8 @@ def test_beside_residents_every_number_of_partitions_within_the_slack_is_found(s
     most = np.where(most == NO_LIMIT, NO_LIMIT, least + draw.integers(0, 2, WORKLOADS))
     units = np.array([4.0, 10.0])
     fluid, smallest = draw.uniform(0.3, 3, (WORKLOADS, 2)), draw.integers(1, 3, (WORKLOADS, 2)) / units
+    just_above = draw.random((WORKLOADS, 2)) < 0.5  # a whole number of units, by what rounding forgives
+    fluid = np.where(just_above, (np.rint(fluid * units) + 5e-7) / units, fluid)
     shared = SharedRates(fluid, smallest, units)
     of_shared, slack = draw.uniform(0.5, 3, 2), draw.choice([0.0, 0.3], WORKLOADS)
     with_room = Demands(part, least, most, shared)
