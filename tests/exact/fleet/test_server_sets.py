@@ -114,3 +114,21 @@ def test_it_is_done_with_a_plan_within_the_gap_or_with_any_where_any_will_do(cos
     search._cost, search._bound, search._any_plan = cost, bound, any_plan
     search._resolved = SimpleNamespace(gap=gap)
     assert search._is_done() == done
+
+
+@pytest.mark.parametrize(
+    ("left_s", "limited", "stopped"),
+    [(0.5, False, "gap_left"), (0.5, True, "time_limit"), (-0.01, False, "time_limit")],
+)
+def test_a_gap_is_left_by_time_only_where_that_is_over_or_ended_a_part(monkeypatch, left_s, limited, stopped):
+    module = "sliceplan.solver.exact.fleet.server_sets."
+    monkeypatch.setattr(module + "replace", lambda one, **fields: SimpleNamespace(**{**vars(one), **fields}))
+    search = object.__new__(_Search)
+    search._deadline, search._limited = time.monotonic() + left_s, limited
+    search._cost, search._bound, search._relaxed = 5.0, 4.0, None
+    search._resolved = SimpleNamespace(gap=0.0)
+    search._best = SimpleNamespace(points="points", solved=SimpleNamespace(answer=SimpleNamespace()))
+    found = search.answer()
+    assert (found.solved.answer.stopped, found.solved.answer.cost_bound) == (stopped, 4.0)
+    search._bound = 5.0
+    assert search.answer().solved.answer.stopped == "proved"

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sliceplan.solver.exact.mps.packed_residents import _fill, _Gpu, _Room
+from sliceplan.solver.exact.mps import packed_residents as module
+from sliceplan.solver.exact.mps.packed_residents import _fill, _Gpu, _Room, packed_on_each
 
 
 def room_of(*asked, clients=3, memory=100.0, fits=lambda _: True):
@@ -70,3 +71,9 @@ def test_all_that_is_open_takes_what_it_can():
     _fill(room, gpus, waiting)
     assert [gpu.residents for gpu in gpus] == [[3, 0], [1, 2]]
     assert waiting == [4]
+
+
+def test_a_type_that_cannot_host_everybody_or_of_which_nobody_takes_any_has_no_gpus(monkeypatch):
+    packed = {"x": ["gpu"], "y": None, "z": []}
+    monkeypatch.setattr(module, "packed_residents", lambda _, mps: packed[mps])
+    assert packed_on_each(SimpleNamespace(mps={name: name for name in packed})) == [["gpu"]]

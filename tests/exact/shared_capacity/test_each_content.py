@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,3 +109,24 @@ def test_too_many_are_left_to_multipliers(monkeypatch):
     value = np.full(len(choices), 1e6)
     monkeypatch.setattr(each_content, "MOST_TESTED", len(choices) - 1)
     assert best_content(figures, choices, value, price, charge, cell, 0.0) is None
+
+
+def test_who_may_be_the_last_of_a_set_is_looked_up_by_the_thing_that_leaves_fewest(monkeypatch):
+    """Of two sets and four choices the second thing leaves one choice each; all eight would be too many."""
+    demands = np.array([[1.0, 1.0, 1.0, 1.0], [5.0, 2.0, 9.0, 4.0]])
+    asked = np.array([[1.0, 1.0], [1.0, 3.0]])
+    cell = Cell((2, 2), (0.0, 5.5), (9.0, 7.0))
+    sets = SimpleNamespace(value=np.zeros(2), asked=asked)
+    monkeypatch.setattr(each_content, "MOST_TESTED", 3)
+    for things in ([0, 1], [1, 0]):
+        of = Cell(cell.residents, tuple(np.array(cell.low)[things]), tuple(np.array(cell.high)[things]))
+        row, one = each_content._with_one_more(
+            SimpleNamespace(value=sets.value, asked=asked[things]), demands[things], of, is_last=True
+        )
+        assert sorted(zip(row.tolist(), one.tolist(), strict=True)) == [(0, 0), (1, 3)]
+    monkeypatch.setattr(each_content, "MOST_TESTED", 1)
+    assert each_content._with_one_more(sets, demands, cell, is_last=True) is None
+    monkeypatch.setattr(each_content, "MOST_TESTED", 8)
+    assert len(each_content._with_one_more(sets, demands, cell, is_last=False)[0]) == 8
+    monkeypatch.setattr(each_content, "MOST_TESTED", 7)
+    assert each_content._with_one_more(sets, demands, cell, is_last=False) is None

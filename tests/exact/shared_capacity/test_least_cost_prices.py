@@ -10,6 +10,7 @@ from problems.igniter_instances import freely_shared
 from sliceplan.solver.allocation.allocated import MpsGpu
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.shared_capacity import answer
+from sliceplan.solver.exact.shared_capacity import least_cost_prices as module
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.exact.shared_capacity.least_cost_prices import WORTH, prices_of_least_cost
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
@@ -75,3 +76,18 @@ def test_without_a_plan_there_is_nothing_around_which_to_look(monkeypatch):
         search = answer._Search(resolved, np.ones(N), np.inf)
         search.begin(gpus, 0.0)
         assert search.price_at_least_cost(np.inf) == (gpus is plan)
+
+
+def test_prices_are_as_much_less_as_all_rates_are(monkeypatch):
+    """Also where nobody carries a request/s."""
+    resolved, figures, plan = planned(1)
+    carried = module.carried_alone(figures)
+    monkeypatch.setattr(module, "_parts_of_gpus", lambda *_: np.linspace(0.1, 0.9, N))
+    found = []
+    for part in (1.0, 1e-6):
+        monkeypatch.setattr(module, "carried_alone", lambda _, part=part: carried * part)
+        found.append(asked(resolved.at_rates(resolved.required_rps * part), figures, plan))
+    for plain, slow in zip(*found, strict=True):
+        np.testing.assert_allclose(slow.of_less / 1e-6, plain.of_less)
+        np.testing.assert_allclose(slow.of_more / 1e-6, plain.of_more)
+    assert any(one.of_less.any() or one.of_more.any() for one in found[0])
