@@ -69,3 +69,11 @@ def test_where_gpus_under_mps_are_cheaper_there_are_no_partitions():
         assert found.cost == pytest.approx([cost, cost])
         assert found.counts.tolist() == [[counts], [counts]]
         assert found.shared == pytest.approx(np.array([[taken], [taken]]))
+
+
+def test_without_sizes_nobody_has_a_cover_by_partitions():
+    """All GPUs are shared by MPS."""
+    none = Demands(np.zeros((3, 0)), np.ones(3, dtype=np.int64), np.full(3, NO_LIMIT))
+    found = good_covers(none, np.zeros(0))
+    assert found.counts.shape == (3, 0)
+    assert found.cost.tolist() == [np.inf] * 3

@@ -264,3 +264,28 @@ def test_of_a_few_rounds_the_cheapest_plan_is_kept(monkeypatch, costs, best):
     resolved, prices = SimpleNamespace(mps={}, gap=0.0), SimpleNamespace(bound=1.0)
     found, limited = module.plan_at_prices(resolved, prices, None, deadline=math.inf)
     assert (found and found.cost, limited) == (best, False)
+
+
+@pytest.mark.parametrize(
+    ("costs", "gap", "rounds", "best"),
+    [
+        ([12.0, 11.0, 10.0, 9.0], 0.0, 3, 10.0),  # what the bound proves
+        ([12.0, 11.0, 10.0], 0.1, 2, 11.0),
+        ([11.0, 12.0, None, 11.5, 13.0], 0.0, 5, 11.0),
+    ],
+)
+def test_splits_are_planned_until_a_plan_is_good_enough(monkeypatch, costs, gap, rounds, best):
+    """Each split is another one; a dearer plan, or none, takes the place of none."""
+    left = list(costs)
+    monkeypatch.setattr(module, "ROUNDS", len(costs))
+    monkeypatch.setattr(module, "_split", lambda *_: SimpleNamespace(key=bytes([len(left)])))
+
+    def planned(*_):
+        cost = left.pop(0)
+        return None if cost is None else SimpleNamespace(cost=cost), False
+
+    monkeypatch.setattr(module, "_planned", planned)
+    monkeypatch.setattr(module, "_dearness", lambda *of: of[-1])
+    resolved = SimpleNamespace(mps={"x": None}, gap=gap)
+    found, limited = module.plan_at_prices(resolved, SimpleNamespace(bound=10.0), None, deadline=time.monotonic() + 60)
+    assert (len(costs) - len(left), found.cost, limited) == (rounds, best, False)
