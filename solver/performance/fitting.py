@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from ..model.fit_error import FitError
 from ..model.profile import MeasuredPoint, Profile, SaturatingCurve
@@ -243,6 +242,9 @@ def _fit(series: _Series, start: FloatArray, free: int, loss: _Loss, scale: floa
         share = np.exp(sharpness * (busy - total))
         bend = (1 - share) * log_floor + share * busy - total
         return np.stack([1 - share, share, bend, share * series.log_batch], axis=1)[:, :free]
+
+    # It takes 0.3 s to load, and `fit_error` is asked for where nothing is fitted.
+    from scipy.optimize import least_squares
 
     solution = least_squares(
         residuals,

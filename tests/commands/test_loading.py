@@ -39,6 +39,11 @@ def test_to_plan_for_changed_rates_and_a_way_there_they_are_enough_too(tmp_path)
     assert loaded("transition", ITS_PLAN, now) == ["numpy", "ortools"]
 
 
+def test_all_planners_are_known_without_scipys_solvers_and_or_tools():
+    """As they are for a comparison; what fits coefficients is not for planners."""
+    assert not {"scipy", "scipy.optimize", "ortools"} & set(loaded("planners"))
+
+
 def test_a_heuristic_needs_no_solver():
     assert loaded("solve", DEMO, "--planner", "best-split") == ["numpy"]
 
