@@ -186,8 +186,7 @@ class _Search:
         steps = proven.least_steps
         if len(np.unique(self._supply.gpu_type)) > 1 and not self._any_plan:
             parts = fractional_gpus(self._supply, proven)
-            first = rounded_plan(parts.rounded, self._supply, proven, deadline=self._deadline)
-            self._take(self._chosen(first))
+            self._take(self._chosen(rounded_plan(parts.rounded, self._supply, proven)))
             if self._resolved.gap > 0 and self._is_good_enough():
                 return
             counted = counted_plan(

@@ -29,6 +29,9 @@ from .whole_prices import ProvenCovers
 MOST_COVERS = 30_000
 """Covers, of groups at random, between which exchanges are looked at."""
 
+AT_ONCE = 100
+"""Exchanges of which all sums of two are formed for a first plan."""
+
 MOST_STEPS = 400
 """Exchanges that are made to lessen the shortage."""
 
@@ -121,8 +124,7 @@ def repaired(
     number
         Exchanges of which all sums of two are formed, the shortest.
     """
-    covers, price = proven.covers, proven.prices.price
-    weight = np.maximum(price / price.max(), LEAST_WEIGHT)
+    covers, weight = proven.covers, _weight(proven)
     exchanges = _exchanges(decision, supply, proven, dearer=0)
     for sums in (_singles(exchanges), _pairs(exchanges.shortest(weight, number))):
         decision = _lessened(decision, decision.spare(supply, covers), sums, weight)
@@ -134,6 +136,27 @@ def repaired(
         if found is not None:
             return found
     return None
+
+
+def repaired_at_once(decision: Decision, supply: Supply, proven: ProvenCovers, *, to_waste: int) -> Decision | None:
+    """
+    Returns the same by one or two exchanges at a time, where much may be wasted; None: none of them lessens a shortage.
+
+    `to_waste`: how much more than before an exchange may waste.
+    """
+    weight = _weight(proven)
+    exchanges = _exchanges(decision, supply, proven, dearer=to_waste)
+    for sums in (_singles(exchanges), _pairs(exchanges.shortest(weight, AT_ONCE))):
+        decision = _lessened(decision, decision.spare(supply, proven.covers), sums, weight)
+        if (decision.spare(supply, proven.covers) >= 0).all():
+            return decision
+    return None
+
+
+def _weight(proven: ProvenCovers) -> Floats:
+    """Returns what a partition of each size counts for, shape (size,)."""
+    price = proven.prices.price
+    return np.asarray(np.maximum(price / price.max(), LEAST_WEIGHT), dtype=np.float64)
 
 
 def _exchanges(decision: Decision, supply: Supply, proven: ProvenCovers, *, dearer: int) -> _Exchanges:

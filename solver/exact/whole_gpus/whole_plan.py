@@ -28,7 +28,7 @@ from ..dual.supply import Supply
 from ..primal.disaggregation import deal
 from .even_rounding import evenly_rounded
 from .mixed_demand import MixedDemand, mixed_demands
-from .shortage import Decision, repaired
+from .shortage import Decision, repaired, repaired_at_once
 from .whole_prices import ProvenCovers, are_listed, proven_covers, whole_prices
 
 TURNS = (0.0, 0.5, 0.25, 0.75)
@@ -126,12 +126,13 @@ def whole_plan(
     return min((one for one in (found, other) if one is not None), key=lambda one: one.steps, default=None)
 
 
-def rounded_plan(
-    mixed: MixedDemand | None, supply: Supply, proven: ProvenCovers, *, deadline: float
-) -> WholePlan | None:
-    """Returns a plan of the GPUs of a fractional one, rounded; None: none was found."""
-    mixtures = () if mixed is None else (mixed,)
-    return _of_mixtures(mixtures, supply, proven, shortest=SHORTEST[:1], deadline=deadline)
+def rounded_plan(mixed: MixedDemand | None, supply: Supply, proven: ProvenCovers) -> WholePlan | None:
+    """Returns a plan of the GPUs of a fractional one, rounded; None: none was found at once."""
+    if mixed is None:
+        return None
+    rounded = Decision(evenly_rounded(proven.covers, mixed, TURNS[0]), mixed.cuts)
+    found = repaired_at_once(rounded, supply, proven, to_waste=max(proven.to_waste(mixed.steps), 0))
+    return None if found is None else WholePlan(proven.covers, mixed.steps, found.times, found.cuts)
 
 
 def _of_mixtures(
