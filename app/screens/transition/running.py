@@ -63,9 +63,8 @@ def choose_running(session: Session) -> None:
         width="stretch",
         help="That of the screen Plan. Then change the problem and solve: the way from here to there is shown.",
     )
-    clear.button(
-        "Clear", key="running_clear", disabled=running is None, on_click=_clear, args=(session,), width="stretch"
-    )
+    if running is not None:
+        clear.button("Clear", key="running_clear", on_click=_clear, args=(session,), width="stretch")
     with st.expander("Or upload what runs"):
         _offer_upload(session)
     for note in NOTES.of(session, ()):

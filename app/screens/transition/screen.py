@@ -11,6 +11,7 @@ import streamlit as st
 from sliceplan.app.charts.service_colours import service_colours
 from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import steps_chart
+from sliceplan.app.jobs.example_moves import ExampleMoves
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.moves import QUICK_STEPS, MoveOptions, PlannedMoves, exchange_moves, plan_moves
 from sliceplan.app.screens.transition.fewer_moves import show_fewer_moves
@@ -39,6 +40,7 @@ from sliceplan.solver.wording.transition_text import duration, few_names, summar
 
 from .capacity import show_capacity
 from .commands import show_commands
+from .example import EXAMPLE, offer_example, show_example
 
 ASKED = Kept["Asked"]("transition.asked")
 OPTIONS = Kept["MoveOptions"]("transition.options")
@@ -80,6 +82,11 @@ def show(session: Session) -> None:
         "From what runs today to the next plan, step by step, with no service below its rate where there is room. "
         "This page plans and shows; it never runs anything on a node."
     )
+    example: ExampleMoves | None = value_of(session, EXAMPLE)
+    if session.running is None and example is not None:
+        show_example(session, example)
+        _show_moves(session, example.moves, Answer(example.problem, example.plan))
+        return
     today, following = st.columns(2)
     with today:
         choose_running(session)
@@ -87,13 +94,7 @@ def show(session: Session) -> None:
         _show_next(session)
     running, answer = session.running, session.answer
     if running is None:
-        st.info(
-            "Say what runs today: press *The plan runs today*, then change rates and solve again. Here you will see "
-            "which services that disturbs, what may go wrong, and the steps with their times."
-        )
-        if answer is not None and answer.plan.gpus:
-            st.markdown("**Nothing runs yet?** Then the plan can be applied as it is:")
-            st.button("To its files and how to apply them", on_click=lead_to_files, args=(session,), key="to_files")
+        _show_without_running(session, answer)
         return
     if answer is not None and answer.plan.gpus and answer.plan is not running.plan:
         options = _choose_options(session, running.plan, answer.plan)
@@ -113,6 +114,18 @@ def show(session: Session) -> None:
         )
     show_fewer_moves(session, running)
     show_commands(session)
+
+
+def _show_without_running(session: Session, answer: Answer | None) -> None:
+    """Says what will be here, and offers an example and the plan's files."""
+    st.info(
+        "Say what runs today: press *The plan runs today*, then change rates and solve again. Here you will see "
+        "which services that disturbs, what may go wrong, and the steps with their times."
+    )
+    offer_example(session)
+    if answer is not None and answer.plan.gpus:
+        st.markdown("**Nothing runs yet?** Then the plan can be applied as it is:")
+        st.button("To its files and how to apply them", on_click=lead_to_files, args=(session,), key="to_files")
 
 
 def _show_next(session: Session) -> None:

@@ -14,6 +14,7 @@ from sliceplan.app.charts.colours import SERVICES
 from sliceplan.app.charts.profile import batches_chart, batches_surface, shares_chart, shares_surface
 from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import lanes, steps_chart
+from sliceplan.app.jobs.example_moves import grown
 from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
 from sliceplan.app.screens.transition.running import INSTANCES, NODE, PLAN
 from sliceplan.app.session.session import Answer, Result
@@ -156,6 +157,25 @@ def test_a_new_plan_begins_with_the_answer_to_what_runs():
     assert "The next plan is the one that runs today" in texts(page.info)
     page.button(key="running_clear").click().run()
     assert session.running is None
+
+
+def test_who_has_nothing_that_runs_sees_an_example_that_changes_nothing_of_theirs():
+    page = press(screen("transition", session_with(mixed())), "example")
+    assert not page.exception
+    session = page.session_state["session"]
+    assert "An example, not your services" in texts(page.info)
+    assert {metric.label: metric.value for metric in page.metric}["Services disturbed"] == "1"
+    assert "Steps" in [one.value for one in page.header]
+    assert session.running is None
+    assert session.answer is None
+    page.button(key="example_hide").click().run()
+    assert "Say what runs today" in texts(page.info)
+    assert not page.metric
+
+
+def test_the_example_s_service_is_one_of_the_demo():
+    demo = next(iter(example_problems().values()))
+    assert sum(one.rate_rps for one in grown(demo).workloads) > sum(one.rate_rps for one in demo.workloads)
 
 
 def test_the_way_to_the_next_plan_is_planned_by_itself_and_once(page):
