@@ -1,7 +1,7 @@
 """Profiles: what is known of a model on a GPU type, how well it fits, and what the plan's predictions rest on."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
@@ -58,12 +58,15 @@ ERRORS = ("median", "p95", "max")
 def show(session: Session) -> None:
     """Draws the screen."""
     st.caption(
-        "What every prediction comes from: how fast a model is on a GPU type, by partition, batch size and processes. "
-        "Lines are fits, dots are measurements, stars are where the plan uses them."
+        "How fast a model is on a GPU type, by partition, batch size and processes: what every prediction comes from."
     )
-    _show_own(session)
     _show_missing(session)
-    profile = choose_profile(session)
+    choice, adding = st.columns([3, 1], vertical_alignment="bottom")
+    with choice:
+        profile = choose_profile(session)
+    with adding:
+        _offer_adding(session)
+    _show_own(session)
     marks = _evidence(session)
     own = [mark for mark in marks if (mark.model, mark.gpu) == (profile.model, profile.gpu)]
     this, rests = st.tabs(["This profile", "What the plan rests on"])
@@ -73,21 +76,15 @@ def show(session: Session) -> None:
         _show_evidence(session, marks)
 
 
+def _offer_adding(session: Session) -> None:
+    kind: Literal["primary", "secondary"] = "secondary" if session.tables.profiles else "primary"
+    if st.button("Add profiles of your own", key="add_profiles", type=kind):
+        add_profiles(session)
+
+
 def _show_own(session: Session) -> None:
-    """Draws how to add profiles of one's own, and those that the problem has."""
+    """Draws the profiles of one's own that the problem has, if any."""
     own = session.tables.profiles
-    with st.container(horizontal=True):
-        if st.button("Add profiles of your own", key="add_profiles", type="secondary" if own else "primary"):
-            add_profiles(session)
-        if own:
-            offer_file(
-                "Your profiles as YAML",
-                lambda: profiles_yaml(own),
-                session.tables.name,
-                "profiles.yaml",
-                key="own_yaml",
-                width="content",
-            )
     if not own:
         return
     with st.expander(f"{counted(len(own), 'profile')} of your own, part of {literal(session.tables.name)}"):
@@ -96,6 +93,14 @@ def _show_own(session: Session) -> None:
             said.markdown(literal(f"{profile.model} on {profile.gpu}: {profile.quality}, {profile.provenance.source}"))
             what = f"Remove {profile.model} on {profile.gpu}"
             drop.button("Remove", key=f"drop_{i}", help=what, on_click=drop_profile, args=(session, profile))
+        offer_file(
+            "Your profiles as YAML",
+            lambda: profiles_yaml(own),
+            session.tables.name,
+            "profiles.yaml",
+            key="own_yaml",
+            width="content",
+        )
 
 
 def _show_missing(session: Session) -> None:
@@ -117,17 +122,17 @@ def _evidence(session: Session) -> list[PredictionEvidence]:
 
 
 def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
-    st.markdown(_in_words(profile))
-    with st.expander("How the numbers were obtained"):
-        st.markdown(profile.provenance.method)
     if session.answer is None:
         offer_solve(session, "Press Solve to see, as stars, where the plan uses this profile.", "profile")
-    elif not marks:
-        st.caption("The plan does not use this profile.")
     if sizes_of(profile):
         _show_instances(session, profile, marks)
     if profile.interference is not None or profile.share_points:
         _show_shares(session, profile, marks)
+    _say_what_is_drawn(session, marks)
+    st.header("Where the numbers come from")
+    st.markdown(_in_words(profile))
+    with st.expander("How they were obtained"):
+        st.markdown(profile.provenance.method)
     _show_errors(profile)
     with st.expander("All operating points"):
         show_table(
@@ -142,6 +147,13 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
         with st.expander("Coefficients of the model of interference"):
             table = coefficients_table(profile.interference.gpu, profile.interference.model)
             show_table(table, "profile_facts_other")
+
+
+def _say_what_is_drawn(session: Session, marks: list[PredictionEvidence]) -> None:
+    used = "stars are where the plan uses them"
+    if session.answer is not None and not marks:
+        used = "there are no stars, as the plan does not use this profile"
+    st.caption(f"Lines are fits, dots are measurements, {used}.")
 
 
 def _in_words(profile: Profile) -> str:
