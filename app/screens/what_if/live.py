@@ -1,4 +1,4 @@
-"""The live what-if: sliders on the left, and on the right the new plan beside the problem's."""
+"""The live what-if: sliders on the left, on the right the new plan beside the problem's, its figures in sight."""
 
 from collections.abc import Sequence
 
@@ -121,7 +121,9 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | No
         return None
     if not is_current(session, shown):
         st.info("The plan for these changes is on its way; this is the one before.")
-    _show_figures(base, shown)
+    with st.container(key="result_beside_sliders"):
+        _show_figures(base, shown)
+    _say_more(base, shown)
     _offer(session, shown, changes)
     if not shown.plan.gpus:
         for line in reasons(with_labels(session, base.problem, shown.plan))[:MOST_REASONS]:
@@ -153,8 +155,6 @@ def _in_a_line(base: Answer, shown: Answer, changes: WhatIf) -> str:
 def _show_figures(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
     st.header(literal(plan_result(new, new.gap)))
-    if prices := whose_prices(new):
-        st.caption(literal(sentence(prices)))
     cost, gpus, bound = st.columns(3)
     cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
     show_boards(gpus, new.gpus, before=old.gpus)
@@ -165,8 +165,14 @@ def _show_figures(base: Answer, shown: Answer) -> None:
         "off",
         help="no plan for this problem costs less per hour",
     )
+
+
+def _say_more(base: Answer, shown: Answer) -> None:
+    old, new = base.plan, shown.plan
     monthly = "" if new.cost_per_hour is None else f"${new.cost_per_hour * HOURS_A_MONTH:,.0f} per month of 730 hours. "
-    st.caption(literal(f"{monthly}Beside the problem as it is: {plan_result(old, old.gap)}."))
+    prices = whose_prices(new)
+    said = f"{monthly}Beside the problem as it is: {plan_result(old, old.gap)}."
+    st.caption(literal(f"{said} {sentence(prices)}" if prices else said))
 
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
