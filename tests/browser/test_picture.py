@@ -85,7 +85,7 @@ def test_moving_services_frees_a_gpu_that_a_heuristic_wastes(page):
     go(page, "Fragmentation")
     expect(page.get_by_text("is cheaper, which is proven")).to_be_visible()
     choose(page, "Look at", "The plan of parvagpu-unoptimized")
-    press(page, "Try moving services")
+    press(page, "Show the moves and what they save")
     expect(page.get_by_text("1 GPU freed and $3.43 per hour saved")).to_be_visible()
     look(page, "24-defragmentation")
     press(page, "Make it the plan")

@@ -59,9 +59,9 @@ def show(session: Session) -> None:
         st.info("This plan uses no GPU, so nothing is left of any.")
         return
     _show_metrics(plan, metrics)
+    _show_defragmentation(session, answer)
     _show_map(session, shown(session, problem, plan), metrics)
     _show_room(plan, metrics)
-    _show_defragmentation(session, answer)
 
 
 def _chosen(session: Session) -> Answer | None:
@@ -168,27 +168,26 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
 
 
 def _show_defragmentation(session: Session, answer: Answer) -> None:
-    st.header("What moving services would win")
+    st.header("What to do about it")
     problem, plan = answer.problem, answer.plan
     if asks_for_capacity(problem):
         st.markdown(
-            "Defragmentation weighs dollars against moves, and this problem asks for most requests/s on its GPUs: no "
-            "dollars are to be won."
+            "Nothing in dollars: moving services weighs dollars against moves, and this problem asks for most "
+            "requests/s on its GPUs."
         )
         return
     if plan.status is Status.OPTIMAL:
         st.markdown(
-            "Nothing in cost: no plan for these services on this fleet is cheaper, which is proven. Holes between "
-            "slices are part of the cheapest plan, and room for what comes. Defragmentation is for plans that grew: "
-            "of another planner, of an earlier day, or what runs now."
+            "**Nothing: moving services would save nothing**, as no plan for these services on this fleet is cheaper, "
+            "which is proven. What is idle is room for more requests. Moves can save where a plan grew: one of another "
+            "planner, of an earlier day, or what runs now."
         )
         return
     st.markdown(
-        "Here the same services are planned again on the same fleet, from what there is: with none of them moved, "
-        "with at most 1, 2, 4 and 8 moved, and with any number. Each row then says what that many moves win, and how "
-        "to get there."
+        "**Move services together.** One press plans the same services again on the same fleet, from what there is, "
+        "and says what at most 0, 1, 2, 4, 8 or any number of moves save, and by which steps."
     )
-    if st.button("Try moving services", key="defragment"):
+    if st.button("Show the moves and what they save", key="defragment", type="primary"):
         used = used_profiles(problem, known_profiles())
         try:
             job = shared_jobs().submit(

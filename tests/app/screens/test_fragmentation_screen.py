@@ -33,6 +33,8 @@ def test_a_proven_plan_is_not_said_to_win_by_moving():
     page = press(screen("fragmentation", session_with(shop())), "solve")
     assert not page.exception
     assert "no plan for these services on this fleet is cheaper, which is proven" in texts(page.markdown)
+    assert "moving services would save nothing" in texts(page.markdown)
+    assert [one.value for one in page.header][1] == "What to do about it"
     assert "defragment" not in [button.key for button in page.button]
 
 
