@@ -73,7 +73,7 @@ def test_on_a_phone_the_result_stays_in_sight_of_the_sliders(page):
 def test_on_a_low_screen_the_figures_stay_in_sight_of_the_sliders(page):
     open_what_if(page)
     page.set_viewport_size({"width": 1280, "height": 600})
-    first, figures = page.get_by_role("slider").first, page.get_by_text("Cost per hour", exact=True)
+    first, figures = page.get_by_text("Rate, factor", exact=True), page.get_by_text("Cost per hour", exact=True)
     expect(first).to_be_in_viewport()
     page.get_by_text("Services to change by themselves").evaluate("one => one.scrollIntoView()")
     expect(first).not_to_be_in_viewport()

@@ -6,7 +6,6 @@ import streamlit as st
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
-from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.problems import problems
 from sliceplan.app.store.records import Document
@@ -19,6 +18,7 @@ from sliceplan.solver.model.errors import SliceplanError
 
 from . import differences, plans, sweeps, versions
 from .choosing import COLUMNS, choose, choose_part, kept_toggle, said, say
+from .first import offer_first
 
 PARTS = {
     "Versions": versions.show,
@@ -26,11 +26,6 @@ PARTS = {
     "Sweeps": sweeps.show,
     "Differences": differences.show,
 }
-
-NOTHING = (
-    "Nothing is saved yet. A problem that is saved on the page *Services and fleet* (*Save as…*) stands here with each "
-    "version, who saved it, when and why, and with the plans and sweeps that were saved for it."
-)
 
 
 def show(session: Session) -> None:
@@ -48,9 +43,10 @@ def _show_saved(session: Session) -> None:
     archived = kept_toggle(session, "history.archived", "Show what was archived")
     found = problems(store, archived=archived)
     if not found:
-        st.info("Nothing was archived." if archived else NOTHING)
-        if not archived:
-            st.button("Go to Services and fleet", key="to_save", on_click=lead_to, args=(session, "workloads"))
+        if archived:
+            st.info("Nothing was archived.")
+        else:
+            offer_first(session)
         return
     show_table(problems_table(found), "saved_problems", columns=COLUMNS, key="saved_problems")
     by_name = {one.name: one for one in found}

@@ -7,7 +7,7 @@ import streamlit as st
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
 from sliceplan.app.access.identity import Identity
-from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.saved_plan import SAVED_PLAN
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.problems import latest_version
 from sliceplan.app.store.records import VersionKey
@@ -23,9 +23,6 @@ from ...widgets.files import offer_file
 from ...widgets.texts import literal
 from .conflict import show_conflict
 from .saving import CONFLICT, save_version, show_save_as
-
-SAVED_PLAN = Kept["tuple[VersionKey, Plan]"]("saved.plan")
-"""Where the session keeps the plan that was saved last."""
 
 ONLY_EDITORS = "You may look, solve and sweep here; saving, archiving and restoring take the role editor."
 

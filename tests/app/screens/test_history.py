@@ -9,7 +9,7 @@ from support.app_screens import press, screen, session_with, switch, texts
 from sliceplan.app.access import writing
 from sliceplan.app.access.identity import Identity, NotAllowedError, Role
 from sliceplan.app.screens.workloads.saving import CONFLICT
-from sliceplan.app.session.session import open_problem
+from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.store import shared
 from sliceplan.app.store.errors import UnreachableError
 from sliceplan.app.store.plans import plans, save_plan
@@ -340,3 +340,33 @@ def test_what_was_added_or_removed_has_one_side_only():
 def test_plans_that_are_alike_have_no_rows():
     plan = read_plan_of_demo()
     assert plan_changes_table(difference(plan, plan)).empty
+
+
+@pytest.fixture
+def nothing_saved(tmp_path, monkeypatch):
+    """A store of the test's own, in which nothing is."""
+    from sliceplan.app.store.opening import open_store
+
+    monkeypatch.setenv("SLICEPLAN_DATABASE", f"sqlite:///{tmp_path}/store.sqlite3")
+    store = open_store()
+    monkeypatch.setattr(shared, "_shared_store", lambda: store)
+    return store
+
+
+def test_where_nothing_is_saved_one_press_keeps_the_plan_at_hand(nothing_saved):
+    page = screen("history", session_with(DEMO))
+    assert "Nothing is saved yet" in texts(page.info)
+    assert "keep_plan" not in [one.key for one in page.button]
+    page = click(press(page, "solve"), "keep_plan")
+    assert "is saved, with its plan" in texts(page.success)
+    (plan,) = plans(nothing_saved, DEMO.name)
+    assert plan.problem == state(page).saved_as == VersionKey(DEMO.name, 1)
+    assert load_problem(nothing_saved, plan.problem) == DEMO
+
+
+@pytest.mark.usefixtures("nothing_saved")
+def test_who_may_not_save_cannot_keep_the_plan_at_hand(monkeypatch):
+    session = session_with(DEMO)
+    session.results["solve"] = Result(DEMO, shop_plan())
+    monkeypatch.setattr("sliceplan.app.screens.history.first.current_identity", lambda: Identity("eve", Role.VIEWER))
+    assert screen("history", session).button(key="keep_plan").disabled
