@@ -10,6 +10,7 @@ from sliceplan.solver.wording.summary import missed_slos
 from .colours import MISSES, PALETTE
 from .gaps import BROKEN, GOOD, WORSE
 from .limited_bars import under_a_limit
+from .planner_names import name_planners
 
 ROOM = 1.05
 """What of the axis is right of the greatest bar or the limit, as a factor."""
@@ -45,7 +46,7 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
         ],
         hovertemplate=f"%{{y}} could carry %{{x:,.3f}} {objective.unit}<extra></extra>",
     )
-    return under_a_limit(
+    drawn = under_a_limit(
         figure,
         [value for _, value in known],
         title=f"could carry within the SLOs ({objective.unit})",
@@ -54,3 +55,5 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
         colour=PALETTE[7],
         room=ROOM,
     )
+    name_planners(drawn, [plan.planner for plan, _ in known])
+    return drawn

@@ -9,6 +9,7 @@ from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import MISSES, PALETTE
 from .legends import legend_on_top, room_px
+from .planner_names import ROW_HEIGHT, name_planners
 
 LEAST_S = 1e-4
 """Shorter runtimes are drawn here; a logarithmic axis has no 0."""
@@ -18,8 +19,6 @@ KINDS = {
     Status.FEASIBLE: ("serves everything", PALETTE[0], "circle"),
     Status.VIOLATING: ("does not hold", MISSES, "x"),
 }
-
-ROW_HEIGHT = 28
 
 LEFT, RIGHT = 1.5, 3.0
 """Times the shortest and the longest runtime that the axis reaches, so that costs have room beside their points."""
@@ -67,6 +66,7 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
             "categoryarray": [plan.planner for plan in drawn],
         },
     )
+    name_planners(figure, [plan.planner for plan in drawn])
     return figure
 
 

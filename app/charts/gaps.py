@@ -9,10 +9,9 @@ from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.wording.summary import missed_slos
 
 from .colours import MISSES, PALETTE
+from .planner_names import ROW_HEIGHT, name_planners
 
 GOOD, WORSE, BROKEN = PALETTE[2], PALETTE[1], "#BDBDBD"
-
-ROW_HEIGHT = 34
 
 
 def gap_chart(comparison: Comparison) -> go.Figure:
@@ -71,6 +70,7 @@ def gap_chart(comparison: Comparison) -> go.Figure:
             "categoryarray": order,
         },
     )
+    name_planners(figure, order)
     return figure
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from .gaps import ROW_HEIGHT
+from .planner_names import ROW_HEIGHT
 
 
 def under_a_limit(

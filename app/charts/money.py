@@ -9,6 +9,7 @@ from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
+from .planner_names import ROW_HEIGHT, name_planners
 
 PARTS = (
     ("useful", "useful work", PALETTE[2], ""),
@@ -18,8 +19,6 @@ PARTS = (
     ("fragmentation", "fragmentation", PALETTE[7], "x"),
 )
 """Field of CostBreakdown, its name, colour and hatching, so that no one has to tell colours apart."""
-
-ROW_HEIGHT = 30
 
 
 def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) -> go.Figure:
@@ -49,8 +48,9 @@ def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) 
         margin={"l": 10, "r": 10, "t": room_px(5, 2), "b": 40},
         legend=legend_on_top(traceorder="normal"),
         xaxis={"title": "USD per hour", "tickprefix": "$", "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
     )
+    name_planners(figure, names, {name: plan.planner for name, plan in zip(names, own, strict=True)})
     return figure
 
 

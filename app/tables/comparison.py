@@ -13,6 +13,7 @@ from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
+from sliceplan.solver.wording.planner_words import plain_name
 from sliceplan.solver.wording.summary import missed_slos
 
 VERDICTS = {
@@ -37,6 +38,7 @@ WASTED = {
 FAILED, DISPUTED = "FAILED", "DISPUTED"
 
 COLUMNS = [
+    "what it is",
     "planner",
     "verdict",
     "cost per hour",
@@ -67,13 +69,13 @@ def comparison_table(
     rows = []
     for plan in comparison.rows:
         if isinstance(plan, Failure):
-            rows.append({"planner": plan.planner, "verdict": FAILED, "time (s)": plan.runtime_s})
+            rows.append({**_names(plan.planner), "verdict": FAILED, "time (s)": plan.runtime_s})
             continue
         gap, missed = comparison.gap_to_bound(plan), missed_slos(plan)
         differs = differences.get(plan.planner)
         rows.append(
             {
-                "planner": plan.planner,
+                **_names(plan.planner),
                 "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
                 "cost per hour": plan.cost_per_hour,
                 "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
@@ -98,6 +100,10 @@ def comparison_table(
     )
     kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}
     return frame.astype({column: kind for column, kind in kinds.items() if column in columns})
+
+
+def _names(planner: str) -> dict[str, str]:
+    return {"what it is": plain_name(planner), "planner": planner}
 
 
 def _gain(plan: Plan) -> float | None:

@@ -11,6 +11,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.comparison import FAILED, in_words
 from sliceplan.app.widgets.job_progress import POLL_S
 from sliceplan.app.widgets.tables import show_table
+from sliceplan.solver.wording.planner_words import plain_name
 
 
 @st.fragment(run_every=POLL_S)
@@ -34,6 +35,7 @@ def table_of(rows: Iterable[RowSoFar]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
+                "what it is": plain_name(row.planner),
                 "planner": row.planner,
                 "verdict": FAILED if row.status is None else in_words(row.status, row.best),
                 "cost, or what it carries": row.value,

@@ -33,6 +33,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.proving import proving_planner
 from sliceplan.solver.planners.facts import PlannerFacts
+from sliceplan.solver.wording.planner_words import plain_and_own_name, plain_name
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
@@ -154,8 +155,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
         show_picture(session, gap_chart(compared), "gaps")
         st.caption(
             "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
-            "plan of any planner can be left of it and hold; a hatched bar misses SLOs. `exact` and its kin are "
-            "sliceplan's own, and prove; the others are published or simple rules, each told of below."
+            "plan of any planner can be left of it and hold; a hatched bar misses SLOs. Those of sliceplan "
+            "prove; the others are published or simple rules, each told of below. In small: the name in files."
         )
     _show_broken(seen)
     chosen = _table(compared, breakdowns, differences)
@@ -191,7 +192,9 @@ def _json_text(problem: Problem, compared: Comparison) -> str:
 def _show_broken(compared: Comparison) -> None:
     """Says whose plans are late, and by how much, below the picture that has them hatched."""
     broken = [
-        f"- **{plan.planner} does not hold**: {literal(_late(plan))}" for plan in compared.plans if plan.violations
+        f"- **{literal(plain_and_own_name(plan.planner))}** does not hold: {literal(_late(plan))}"
+        for plan in compared.plans
+        if plan.violations
     ]
     if broken:
         st.error(
@@ -327,15 +330,19 @@ def _one_planner(
     kept = SHOWN.of(session)
     at = names.index(kept) if kept in names else min(1, len(names) - 1)
     name = st.selectbox(
-        "Look at one planner (or choose its row above)", names, index=at, key=f"shown_planner_{session.editor}"
+        "Look at one planner (or choose its row above)",
+        names,
+        index=at,
+        format_func=plain_and_own_name,
+        key=f"shown_planner_{session.editor}",
     )
     SHOWN.keep(session, name)
     plan = plans.get(name)
     with st.container(border=True):
         if plan is None:
-            st.markdown(f"**{name}** failed; what went wrong stands above.")
+            st.markdown(f"**{literal(plain_name(name))}** failed; what went wrong stands above.")
             return
-        st.markdown(f"**{name}**: {literal(plan_summary(plan, compared.gap_to_bound(plan)))}")
+        st.markdown(f"**{literal(plain_name(name))}**: {literal(plan_summary(plan, compared.gap_to_bound(plan)))}")
         if name in facts:
             own = " It judges latencies by a model of its own." if facts[name].own_model else ""
             st.caption(f"{facts[name].source}.{own}")

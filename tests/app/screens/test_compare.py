@@ -261,7 +261,7 @@ def test_a_fleet_of_gpus_and_cpus_shows_what_each_service_would_cost_on_either()
 def test_planners_that_do_not_hold_are_named():
     page = press(screen("compare", session_with("igniter")), "compare")
     assert not page.exception
-    assert "ffd does not hold" in texts(page.error)
+    assert "ffd** does not hold" in texts(page.error)
     settled(page)
 
 
@@ -290,7 +290,7 @@ def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
     assert list(table["verdict"]) == ["proven cheapest", "FAILED", "DISPUTED", "serves everything"]
     assert table["cost per hour"].isna().tolist() == [False, True, False, False]
     page.selectbox(key=f"shown_planner_{session.editor}").set_value("best-split").run()
-    assert "best-split** failed" in texts(page.markdown)
+    assert "best split between rules** failed" in texts(page.markdown)
     assert "Proven: no plan costs less than $10.29 per hour" in texts(page.header)
 
 
