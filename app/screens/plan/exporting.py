@@ -39,6 +39,7 @@ REST = Kept[bool]("taking.rest")
 
 WITH_IMAGES = ("deployments", "dra")
 WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
+NEEDS_UUIDS = "mig-parted-checkpoint"
 WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
 GPUS_A_NODE = 8
@@ -78,10 +79,8 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
             return
         st.markdown(stack.gives)
         formats = [name for name in stack.formats if name in export_formats()]
-        nodes = _asked_nodes(session, plan)
         images = _asked_images(session) if _any_of(formats, WITH_IMAGES) else ""
-        uuids = _asked_uuids(session) if _any_of(formats, WITH_UUIDS) else ()
-        rest: Rest = _asked_rest(session) if _any_of(formats, WITH_REST) else "keep"
+        nodes, uuids, rest = _asked_more(session, plan, formats)
         called = problem.labels
         make = partial(_made_all, problem, plan.called(called), formats, nodes, images, uuids, rest)
         made = made_once("export", (problem, plan, called, tuple(formats), nodes, images, uuids, rest), make)
@@ -149,11 +148,30 @@ def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
         (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
 
 
-def _asked_nodes(session: Session, plan: Plan) -> str:
-    """Returns which nodes the GPUs are on, as text; empty: the plan says it."""
-    if all(gpu.node is not None for gpu in plan.gpus):
-        return ""
-    assumed = assumed_nodes(plan)
+def _asked_more(
+    session: Session, plan: Plan, formats: Sequence[str]
+) -> tuple[str, tuple[tuple[str, bytes], ...], Rest]:
+    """Returns nodes, UUIDs, and what becomes of the other GPUs: folded where what is assumed will mostly do."""
+    names_nodes = all(gpu.node is not None for gpu in plan.gpus)
+    with_uuids, with_rest = _any_of(formats, WITH_UUIDS), _any_of(formats, WITH_REST)
+    if names_nodes and not with_uuids and not with_rest:
+        return "", (), "keep"
+    assumed = "" if names_nodes else assumed_nodes(plan)
+    must_be_typed = NEEDS_UUIDS in formats or not (names_nodes or assumed)
+    with st.expander("More settings", expanded=must_be_typed):
+        nodes = "" if names_nodes else _asked_nodes(session, assumed)
+        uuids = _asked_uuids(session) if with_uuids else ()
+        rest: Rest = _asked_rest(session) if with_rest else "keep"
+    if assumed and nodes == assumed:
+        st.caption(
+            f"The plan names no nodes: these are assumed, with 8 GPUs each: {literal(assumed)}. Type yours in *More "
+            "settings*."
+        )
+    return nodes, uuids, rest
+
+
+def _asked_nodes(session: Session, assumed: str) -> str:
+    """Returns which nodes the GPUs are on, as text."""
     text: str = st.text_input(
         NODES_FIELD,
         value=NODES.of(session, "") or assumed,
@@ -161,9 +179,7 @@ def _asked_nodes(session: Session, plan: Plan) -> str:
         key="take_nodes",
         help="NAME:COUNT or NAME:COUNT:GPU for each, separated by commas. On the command line: `--nodes`.",
     )
-    if text == assumed:
-        st.caption("The plan names no nodes: these are assumed, with 8 GPUs each. Type yours.")
-    else:
+    if text != assumed:
         NODES.keep(session, text)
     return text
 
