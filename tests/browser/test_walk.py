@@ -5,7 +5,16 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.instances import ROOT
-from support.browser_walk import edit_first_rate, go, hover_until, load_example, look, press, select_first_rate
+from support.browser_walk import (
+    edit_first_rate,
+    go,
+    hover_until,
+    load_example,
+    look,
+    open_beginning,
+    press,
+    select_first_rate,
+)
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import parse_problem, read_problem
@@ -92,6 +101,7 @@ def test_a_mixed_fleet_shows_shares_beside_slices_and_causes_on_hover(page):
 def test_a_wrong_upload_is_explained_and_a_right_one_replaces_the_problem(page, tmp_path):
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("version: 1\nname: x\nfleet: [{gpu: A100-80GB, colour: red}]\nworkloads: []\n")
+    open_beginning(page)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(wrong)
     expect(page.get_by_text("fleet[0].colour is not a field here")).to_be_visible(timeout=10_000)
     look(page, "7-wrong-upload")

@@ -145,12 +145,21 @@ def select_first_rate(page: Page) -> None:
 def load_problem(page: Page, problem: Problem) -> None:
     """Uploads a problem on the screen Workloads; its name must be another than that of the one before."""
     file = {"name": "problem.yaml", "mimeType": "text/yaml", "buffer": dump_problem(problem).encode()}
+    open_beginning(page)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
     expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible(timeout=10_000)
     await_stillness(page)
 
 
+def open_beginning(page: Page) -> None:
+    """Unfolds the examples and the upload of the screen Services and fleet."""
+    if not page.get_by_role("combobox", name="Example problems").is_visible():
+        page.get_by_text("Begin with an example or a file of your own").click()
+    expect(page.get_by_role("combobox", name="Example problems")).to_be_visible()
+
+
 def load_example(page: Page, name: str) -> None:
+    open_beginning(page)
     chooser = page.get_by_role("combobox", name="Example problems")
     chooser.click()
     chooser.fill(name)

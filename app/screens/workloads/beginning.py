@@ -29,11 +29,8 @@ LISTED = 8
 
 
 def choose_beginning(session: Session) -> None:
-    """Draws the examples and the upload of a problem; folded for who has a problem of their own."""
-    if session.tables.name in _examples():
-        _choose(session)
-        return
-    with st.expander("Begin anew, with an example or a file"):
+    """Draws the examples and the upload of a problem, folded: the tables are what one comes for."""
+    with st.expander("Begin with an example or a file of your own"):
         _choose(session)
 
 

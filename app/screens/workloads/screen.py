@@ -35,8 +35,7 @@ def show(session: Session) -> None:
     """Draws the screen."""
     saved_bar(session)
     st.caption(
-        "State your GPUs and services, then solve: sliceplan finds the cheapest way to cut GPUs with MIG, share them "
-        "with MPS or use them whole, and proves it. Change any cell, or begin with an example or a file of your own."
+        "State your GPUs and services, then solve: the cheapest way to cut, share or use GPUs whole, with its proof."
     )
     choose_beginning(session)
     edit_name(session)

@@ -267,16 +267,13 @@ def test_an_uploaded_problem_is_what_was_downloaded():
     assert uploaded_problem("demo.yaml", (ROOT / "plans" / "demo.yaml").read_bytes()) == example_problems()["demo"]
 
 
-def test_ways_to_begin_are_folded_for_who_has_a_problem_of_their_own():
-    folded = "Begin anew, with an example or a file"
-    page = screen("workloads")
-    assert folded not in [one.label for one in page.expander]
-    open_problem(page.session_state["session"], shop().model_copy(update={"name": "ours"}))
-    page.run()
-    assert folded in [one.label for one in page.expander]
-    page.button(key="load_example").click().run()
+def test_ways_to_begin_are_folded_above_the_tables():
+    page = screen("workloads", session_with(shop().model_copy(update={"name": "ours"})))
+    (folded,) = [one for one in page.expander if one.label == "Begin with an example or a file of your own"]
+    assert not folded.proto.expanded
+    folded.button(key="load_example").click().run()
     assert not page.exception
-    assert folded not in [one.label for one in page.expander]
+    assert page.session_state["session"].tables.name in example_problems()
 
 
 def test_every_example_says_what_it_shows():
