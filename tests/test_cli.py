@@ -234,7 +234,7 @@ def test_a_share_that_the_gpu_cannot_express_is_named(file, tmp_path):
 def test_a_model_that_has_nothing_for_mps_is_named_with_what_would_be_needed(file):
     problem = {**GOOD, "fleet": [{"gpu": "A100-80GB", "sharing": ["mps"]}]}
     done = sliceplan("solve", file(problem))
-    assert_refused(done, "workloads[0].model", "mps interference coefficients")
+    assert_refused(done, "workloads[0].model", "MPS interference coefficients")
 
 
 def test_price_shows_what_slices_and_services_cost_on_80_columns(tmp_path):

@@ -15,7 +15,7 @@ from support.command_line import assert_refused, sliceplan
         (["fleet", 0, "gpu"], "A30-24GB", "fleet[0].price_per_hour is missing"),
         (["fleet", 0, "gpu"], "A100-40GB", "not on A100-40GB"),
         (["fleet", 0, "count"], -1, "fleet[0].count is -1; expected a number of at least 0"),
-        (["fleet", 0, "sharing"], ["mps"], "mps interference coefficients"),
+        (["fleet", 0, "sharing"], ["mps"], "MPS interference coefficients"),
         (
             ["fleet", 0, "sharing"],
             ["slices"],

@@ -111,4 +111,4 @@ def test_shares_under_mps_are_not_kept_free():
     problem, profiles = with_free(0, kinds=WITH_SHARES)
     plan = solve(problem, "exact-turns", profiles=profiles, time_limit_s=5)
     assert plan.status is Status.REFUSED
-    assert "on MIG and whole GPUs only; the fleet has mps on A100-80GB" in plan.unserved[0].reason
+    assert "on MIG and whole GPUs only; the fleet has MPS on A100-80GB" in plan.unserved[0].reason
