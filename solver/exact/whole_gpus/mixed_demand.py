@@ -81,7 +81,7 @@ def mixed_demands(supply: Supply, proven: ProvenCovers, at_least: int) -> tuple[
     best = None
     near_enough = at_least + int(NEAR_ENOUGH * int(proven.prices.gpu_cost.min()))
     for turn in range(ROUNDS):
-        dearer = 0 if turn < ROUNDS - 1 else proven.to_waste(best.steps if best else at_least)
+        dearer = 0 if turn == 0 else max(proven.to_waste(best.steps if best else at_least), 0)
         _ask_duals(supply, vertices, at_least, dearer)
         whole = cheapest_gpus(supply, vertices, at_least) or carried_by_counts(supply, vertices, at_least, dearer)
         found = _demand(whole, vertices)
