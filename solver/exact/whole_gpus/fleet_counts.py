@@ -54,7 +54,6 @@ FARTHEST = 3.0
 NOT_LESS = 1e-9
 """Part of a cost by which floating-point numbers may be off and nothing is concluded."""
 
-
 AS_GOOD = 1e-7
 """Part of what prices promise by which those known may prove less of some counts and are as good."""
 

@@ -15,7 +15,7 @@ from ortools.math_opt.python import mathopt
 from ...performance.interference.prediction import Floats, Ints
 from ..backends.array_program import program_of
 from ..backends.highs import TIE_BREAK_NODES, run_highs
-from ..backends.linear_program import least_cost
+from ..backends.linear_program import LinearSolution, least_cost
 from ..backends.sparse_rows import of_dense
 from ..dual.supply import Supply
 from .vertices import Vertices
@@ -78,12 +78,7 @@ def cheapest_parts(supply: Supply, vertices: Vertices) -> Fractional:
     of_type = np.zeros(types)
     of_type[supply.gpu_type] = cost
     objective = np.concatenate([cost, np.zeros(len(vertices.demand)), of_type[limited]])
-    most = np.full(len(objective), np.inf)
-    rows = np.hstack([rows, beyond])
-    try:
-        answer = least_cost(objective, of_dense(rows), low, high, most=most, time_limit_s=TIME_LIMIT_S)
-    except TimeoutError:
-        answer = None
+    answer = _solved(objective, np.hstack([rows, beyond]), low, high)
     number = len(vertices.demand)
     if answer is None:
         return Fractional(np.zeros(cuts), np.zeros(number), np.inf, None)
@@ -127,13 +122,11 @@ def _carried(supply: Supply, vertices: Vertices, cuts: Ints, dearer: int) -> Mix
         demand = np.array(vertices.demand, dtype=np.float64)
         short = np.vstack([np.eye(sizes), np.zeros((1, sizes))])
         mixture = np.vstack([-demand.T, np.ones((1, len(demand)))])
-        least_short = least_cost(
+        least_short = _solved(
             np.concatenate([np.zeros(len(demand)), price]),
-            of_dense(np.hstack([mixture, short])),
+            np.hstack([mixture, short]),
             np.append(-held.astype(np.float64), 1.0),
             np.append(np.full(sizes, np.inf), 1.0),
-            most=np.full(len(demand) + sizes, np.inf),
-            time_limit_s=TIME_LIMIT_S,
         )
         if least_short is None:
             return None
@@ -142,6 +135,15 @@ def _carried(supply: Supply, vertices: Vertices, cuts: Ints, dearer: int) -> Mix
         if not vertices.add(least_short.dual[:sizes], dearer):
             return None
     return None
+
+
+def _solved(cost: Floats, rows: Floats, low: Floats, high: Floats) -> LinearSolution | None:
+    """Returns a solution of a linear program; None: there is none, or no time was left for it."""
+    most = np.full(len(cost), np.inf)
+    try:
+        return least_cost(cost, of_dense(rows), low, high, most=most, time_limit_s=TIME_LIMIT_S)
+    except TimeoutError:
+        return None
 
 
 class _Program:

@@ -163,3 +163,16 @@ def test_gpus_of_given_counts_are_those_that_leave_the_vertices_known_the_least_
     assert cost @ mixed.cuts >= at_least
     assert float(np.maximum(known - taken, 0) @ proven.prices.in_steps) <= min(short) + near
     assert (mixed.part @ np.array(found.demand) <= taken + 1e-5).all()
+
+
+def test_where_no_time_is_left_nothing_is_found(monkeypatch):
+    def too_late(*_, **__):
+        raise TimeoutError
+
+    proven = drawn_covers(np.random.default_rng(0))
+    found = Vertices(proven)
+    found.add(np.ones(3), 0)
+    supply = Supply(np.eye(3, dtype=np.int64), np.arange(3), np.array([3.0, 3.0, 5.0]), np.full(3, np.inf))
+    monkeypatch.setattr(mixture_programs, "least_cost", too_late)
+    assert cheapest_parts(supply, found).scarcity is None
+    assert carried_by_counts(supply, found, 0, 0) is None
