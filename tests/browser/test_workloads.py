@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import edit_first_rate, go, look, press, select_first_rate, settle, taken_in
+from support.browser_walk import await_stillness, edit_first_rate, go, look, press, select_first_rate, settle, taken_in
 
 pytestmark = pytest.mark.browser
 
@@ -38,6 +38,15 @@ def rates_of(page):
     with page.expect_download() as table:
         press(page, "Services as CSV")
     return [line.split(",")[2] for line in table.value.path().read_text().splitlines()[1:6]]
+
+
+def expect_rates(page, expected):
+    """Looks until the first five services have these rates: an editor hands over what was typed a moment later."""
+    for _ in range(10):
+        if rates_of(page) == expected:
+            break
+        page.wait_for_timeout(500)
+    assert rates_of(page) == expected
 
 
 def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo_brings_that_back(page):
@@ -103,17 +112,18 @@ def test_edits_typed_one_after_the_other_are_all_kept_and_planned_by_a_press_tha
         sidebar(page).get_by_text(re.compile(r"^5 GPUs, \$17\.15 per hour: proven cheapest(?!.*before it)"))
     ).to_be_visible()
     go(page, "Services and fleet")
-    assert rates_of(page) == ["2200.0", "111.0", "222.0", "333.0", "444.0"]
+    expect_rates(page, ["2200.0", "111.0", "222.0", "333.0", "444.0"])
     expect(page.get_by_role("button", name="Undo")).to_be_enabled()
 
 
 def test_what_was_typed_is_kept_by_who_leaves_the_screen_at_once(page):
+    before = rates_of(page)
     link = middle_of(page.get_by_role("link", name="Words", exact=True))
     edit_first_rate(page, "2300")
     page.mouse.click(*link)
     expect(page.get_by_role("heading", name="Words", level=1)).to_be_visible()
     go(page, "Services and fleet")
-    assert rates_of(page)[0] == "2300.0"
+    expect_rates(page, ["2300.0", *before[1:]])
 
 
 def test_services_are_called_as_they_were_typed_on_the_plan_and_after_a_reload(page):
@@ -176,22 +186,25 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
     expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()
 
 
-def test_a_cell_is_filled_down_by_the_keyboard(page):
-    before = rates_of(page)
+def fill_down(page, gesture, expected):
+    """Fills down by a gesture, again where a page that was drawn at this moment took the selection away."""
+    for _ in range(3):
+        await_stillness(page)
+        gesture(page)
+        if rates_of(page) == expected:
+            break
+    expect_rates(page, expected)
+
+
+def drag_down_by_keys(page):
     select_first_rate(page)
     for row in (1, 2, 3):
         page.keyboard.press("Shift+ArrowDown")
         expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
     page.keyboard.press("Control+d")
-    assert rates_of(page) == [*before[:1] * 4, before[4]]
-    page.keyboard.press("Escape")
-    page.keyboard.press("Alt+z")
-    settle(page)
-    assert rates_of(page) == before
 
 
-def test_a_cell_is_filled_down_by_its_corner(page):
-    before = rates_of(page)
+def drag_down_by_the_corner(page):
     select_first_rate(page)
     # What is typed into a cell stands in a field that covers it: that of the cell to the right begins at the corner.
     page.keyboard.press("ArrowRight")
@@ -203,4 +216,17 @@ def test_a_cell_is_filled_down_by_its_corner(page):
     page.mouse.down()
     page.mouse.move(right - 20, bottom + 1.5 * ROW, steps=10)
     page.mouse.up()
-    assert rates_of(page) == [*before[:1] * 3, *before[3:]]
+
+
+def test_a_cell_is_filled_down_by_the_keyboard(page):
+    before = rates_of(page)
+    fill_down(page, drag_down_by_keys, [*before[:1] * 4, before[4]])
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+z")
+    settle(page)
+    expect_rates(page, before)
+
+
+def test_a_cell_is_filled_down_by_its_corner(page):
+    before = rates_of(page)
+    fill_down(page, drag_down_by_the_corner, [*before[:1] * 3, *before[3:]])

@@ -159,11 +159,19 @@ def open_beginning(page: Page) -> None:
 
 
 def load_example(page: Page, name: str) -> None:
+    await_stillness(page)
     open_beginning(page)
     chooser = page.get_by_role("combobox", name="Example problems")
-    chooser.click()
-    chooser.fill(name)
-    expect(page.get_by_role("option", name=name)).to_be_visible()
+    offered = page.get_by_role("option", name=name)
+    for _ in range(5):
+        # A page that is drawn at this moment closes the list, so look whether it is open.
+        chooser.click()
+        chooser.fill(name)
+        with suppress(PlaywrightTimeoutError):
+            offered.wait_for(timeout=3_000)
+            break
+        page.keyboard.press("Escape")
+    expect(offered).to_be_visible()
     page.keyboard.press("Enter")
     settle(page)
     press(page, "Load example")
