@@ -71,7 +71,6 @@ class DealtRates:
             here = chosen[g][rows, left]
             taken[:, g] = self.least[rows, g, here]
             left = left - here
-        taken[~np.isfinite(best)] = 0.0
         return best, taken
 
 

@@ -15,9 +15,11 @@ As a fluid, for a bound where rates may be split in any way
     can serve it (fluid_shares.py).
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -112,7 +114,7 @@ class _ColumnsPart:
 
     def add_residents(self, one: WorkloadClass) -> None:
         """Each member takes what it likes of the items of its recipes, beside partitions."""
-        most = {item: times for recipe in one.recipes for item, times in multiplicities(recipe).items()}
+        most: Counter[int] = reduce(or_, map(Counter, one.recipes), Counter())  # of each item as some recipe has
         for w in one.members:
             for item, times in most.items():
                 variable = self._model.add_integer_variable(lb=0, ub=times, name=f"d_{w}_{item}")

@@ -1,15 +1,142 @@
-"""Of the plans of the least cost that which takes the fewest slices, by another program."""
+"""The whole program against enumeration; of the plans of the least cost that which takes the fewest slices."""
+
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
-from problems.instances import random_problem, second_type
+import pytest
+from oracles.mig_oracle import LOOSE, least_cost
+from ortools.math_opt.python import mathopt
+from problems.instances import problem_of, random_problem, second_type
+from problems.mig_draws import small_problem
 from scipy.optimize import LinearConstraint, milp
 
-from sliceplan.solver.exact.mig.cutting_stock import slices_of, solve_cutting_stock
+from sliceplan.solver.exact.backends.highs import run_highs
+from sliceplan.solver.exact.mig.cutting_stock import CuttingStockProgram, slices_of, solve_cutting_stock
 from sliceplan.solver.exact.mig.patterns import counts_of, patterns_of
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
 PROFILES = [*shipped_profiles(), *second_type()]
+
+SEEDS = (0, 4, 10, 13, 20, 25, 33, 34, 53, 55)
+
+
+@cache
+def drawn(seed):
+    """Returns a drawn problem, its least cost, and that with a rounding part of each rate missing; None: no plan."""
+    problem, profiles = small_problem(seed)
+    return resolve(problem, profiles), least_cost(problem, profiles), least_cost(problem, profiles, LOOSE)
+
+
+def cost_of(resolved, patterns):
+    return sum(Fraction(f"{resolved.fleet_by_name[cut.gpu].price_per_hour:.12g}") * times for cut, times in patterns)
+
+
+def holds(resolved, answer, *, counts=True):
+    """Tells whether cuts and partitions keep all that is asked for, with loops over what the problem says."""
+    for w, workload in enumerate(resolved.problem.workloads):
+        own = answer.partitions[w]
+        assert (own >= 0).all()
+        assert own @ resolved.capacity_rps[w] >= resolved.required_rps[w] * (1 - 1e-9)
+        assert workload.min_replicas <= own.sum() <= (workload.max_replicas or own.sum())
+        assert not own[resolved.capacity_rps[w] == 0].any()
+    cut = sum(times * counts_of(resolved, pattern) for pattern, times in answer.patterns)
+    assert (answer.partitions.sum(axis=0) <= cut).all()
+    for entry in resolved.fleet if counts else ():
+        used = sum(times for pattern, times in answer.patterns if pattern.gpu == entry.gpu.name)
+        assert entry.available is None or used <= entry.available
+    return True
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_drawn_problems_cost_what_enumeration_says(seed):
+    """Property: a plan holds and costs no less than any; the bound is no more than the least cost."""
+    resolved, strict, loose = drawn(seed)
+    answer = solve_cutting_stock(resolved, time_limit_s=10)
+    if answer.patterns is None:
+        assert strict is None
+        assert (answer.stopped, answer.cost_bound) == ("infeasible", None)
+        return
+    assert holds(resolved, answer)
+    cost = cost_of(resolved, answer.patterns)
+    assert cost >= loose * (1 - Fraction(1, 10**9))
+    assert strict is None or answer.cost_bound <= float(strict) * (1 + 1e-9)
+    assert answer.stopped == "proved"
+    assert float(cost) == pytest.approx(answer.cost_bound, rel=1e-9)
+    # With the plan and the bound known it is no other.
+    known = solve_cutting_stock(resolved, time_limit_s=10, known_plan=answer, known_bound=answer.cost_bound)
+    assert known.stopped == "proved"
+    assert cost_of(resolved, known.patterns) == cost
+    far = solve_cutting_stock(resolved, time_limit_s=10, known_bound=2 * answer.cost_bound)
+    assert far.patterns is None or cost_of(resolved, far.patterns) >= Fraction(19, 10) * cost
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_plan_is_values_that_keep_every_constraint_and_says_itself_again(seed):
+    resolved, strict, _ = drawn(seed)
+    answer = solve_cutting_stock(resolved, time_limit_s=10, counts=False)
+    program = CuttingStockProgram(resolved, counts=False)
+    values = program.values(answer)
+    if answer.patterns is None:
+        assert strict is None
+        assert values is None
+        return
+    assert holds(resolved, answer, counts=False)
+    assert set(values) == set(program.model.variables())
+    for row in program.model.linear_constraints():
+        total = sum(term.coefficient * values[term.variable] for term in row.terms())
+        assert row.lower_bound - 1e-9 <= total <= row.upper_bound + 1e-9, row.name
+    assert all(variable.lower_bound <= value <= variable.upper_bound for variable, value in values.items())
+    assert sorted(program.cut(values), key=repr) == sorted(answer.patterns, key=repr)
+    assert (program.partitions(values) == answer.partitions).all()
+
+
+@pytest.mark.parametrize(("counts", "most", "least"), [((1, None), 1, 2), ((2, 0), 2, 3), ((None, 1), 3, 1)])
+def test_counts_and_limits_of_replicas_hold_and_counts_may_be_left_out(counts, most, least):
+    """More is asked for than few GPUs carry; without counts there is a plan, with them there is none or it holds."""
+    workloads = [
+        {"model": "resnet50", "rate_rps": 300, "slo_ms": 200, "min_replicas": least},
+        {"model": "bert", "rate_rps": 20, "slo_ms": 400, "max_replicas": most},
+    ]
+    fleet = [
+        {"gpu": gpu, "price_per_hour": usd, "sharing": ["mig"], **({} if count is None else {"count": count})}
+        for gpu, usd, count in zip(("A100-80GB", "H100-80GB-SXM"), (2.35, 3.2), counts, strict=True)
+    ]
+    resolved = resolve(problem_of(workloads, fleet=fleet), PROFILES)
+    answer, free = (solve_cutting_stock(resolved, time_limit_s=10, counts=counted) for counted in (True, False))
+    assert holds(resolved, free, counts=False)
+    assert free.partitions[0].sum() >= least
+    assert answer.patterns is None or holds(resolved, answer)
+    none = resolve(problem_of(workloads, fleet=[{**entry, "count": 0} for entry in fleet]), PROFILES)
+    assert solve_cutting_stock(none, time_limit_s=10).stopped == "infeasible"
+    again = solve_cutting_stock(none, time_limit_s=10, counts=False)
+    assert (again.stopped, again.cost_bound) == ("proved", free.cost_bound)
+
+
+def test_as_many_services_are_served_as_fit_where_some_may_be_left_out():
+    """Who is left out has no partitions, also of those that it would have at least."""
+    workloads = [{"model": "resnet50", "rate_rps": 300, "slo_ms": 200, "min_replicas": 3} for _ in range(4)]
+    resolved = resolve(problem_of(workloads, fleet=[{"gpu": "A100-80GB", "count": 1, "sharing": ["mig"]}]), PROFILES)
+    program = CuttingStockProgram(resolved, counts=True, all_served=False)
+    program.model.maximize(mathopt.LinearSum(program.is_served))
+    result = run_highs(program.model, 10.0, absolute_gap=0.5)
+    values = result.variable_values()
+    served = [round(values[one]) for one in program.is_served]
+    partitions = program.partitions(values)
+    assert sum(served) == 2, "three partitions each, of seven"
+    for w, is_served in enumerate(served):
+        if is_served:
+            assert partitions[w].sum() >= 3
+            assert partitions[w] @ resolved.capacity_rps[w] >= resolved.required_rps[w]
+
+
+def test_stopped_at_once_what_is_found_holds_and_the_bound_is_no_more_than_the_least_cost():
+    resolved = resolve(random_problem(8, 1), PROFILES)
+    answer, proven = (solve_cutting_stock(resolved, time_limit_s=limit_s) for limit_s in (0.0, 10.0))
+    assert proven.stopped == "proved"
+    assert answer.patterns is None or holds(resolved, answer)
+    assert answer.cost_bound is None or answer.cost_bound <= proven.cost_bound * (1 + 1e-9)
 
 
 def fewest_slices(resolved, slices, most_cost):
