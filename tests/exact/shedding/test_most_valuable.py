@@ -1,13 +1,17 @@
 """The first choices of what to serve are valid before any program is solved, and bounds hold for them."""
 
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from problems.igniter_instances import random_mps_problem
 from problems.instances import problem_of, random_problem, second_type, two_type_problem
 
+from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.check import check
+from sliceplan.solver.exact.mps.columns import Column
 from sliceplan.solver.exact.shedding import most_valuable as most_valuable_module
 from sliceplan.solver.exact.shedding.first_choice import (
     first_choice,
@@ -177,3 +181,217 @@ def test_of_very_many_services_the_large_program_is_asked_only_where_nothing_els
     assert len(found.served) == 1
     assert bool(asked) == (not known)
     assert found.most == (2.0 if known else 1.0)
+
+
+def worth_of(*worth, least=1, most=None, **more):
+    workloads = [SimpleNamespace(worth=float(one), min_replicas=least, max_replicas=most) for one in worth]
+    settings = SimpleNamespace(keeps_spares=False)
+    return SimpleNamespace(problem=SimpleNamespace(workloads=workloads, settings=settings), **more)
+
+
+def on(gpu, *workloads):
+    return MpsGpu(gpu, tuple(Resident(w, 1, 50.0) for w in workloads))
+
+
+@pytest.mark.parametrize(
+    ("available", "served"),
+    [
+        # The first GPU carries 7, the second 2 + 3, the third 3 + 3, the fourth, of another type, 1.
+        ({"A": 3, "B": 1}, [0, 1, 2, 3, 4]),
+        ({"A": None, "B": 0}, [0, 1, 2, 3]),
+        ({"A": 2, "B": 1}, [0, 3, 4]),
+        ({"A": 1, "B": 1}, [0, 4]),
+        ({"A": 0, "B": None}, [4]),
+    ],
+)
+def test_the_gpus_of_most_value_are_kept_and_of_a_workload_on_two_each_counts_a_half(available, served):
+    gpus = [on("A", 1, 2), on("A", 0), on("A", 2, 3), on("B", 4)]
+    fleet = {gpu: SimpleNamespace(available=count) for gpu, count in available.items()}
+    found = most_valuable_module._on_their_best(worth_of(7, 2, 6, 3, 1, fleet_by_name=fleet), gpus, 19.0)
+    assert (found.served, found.most) == (served, 19.0)
+    # They are numbered among those that are served, whoever else was on their GPUs.
+    left = [[served[one.workload] for one in gpu.residents] for gpu in found.gpus()]
+    assert left == [kept for gpu in gpus if (kept := [w for w in gpu.workloads if w in served])]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "served"), [(1, None, [0, 1]), (2, None, [1]), (3, None, []), (1, 1, [0]), (1, 2, [0, 1])]
+)
+def test_who_has_too_few_replicas_on_them_or_too_many_is_not_served(least, most, served):
+    """One has one, the next has two, one of them beside the first; another one of the same GPU is a replica, too."""
+    fleet = {"A": SimpleNamespace(available=None)}
+    resolved = worth_of(1, 1, 1, least=least, most=most, fleet_by_name=fleet)
+    assert most_valuable_module._on_their_best(resolved, [on("A", 0, 1), on("A", 1)], 3.0).served == served
+    assert most_valuable_module._on_their_best(resolved, [on("A", 0, 1, 1)], 3.0).served == served
+
+
+def test_of_two_choices_the_better_one_is_taken_with_the_lower_bound_of_the_two():
+    better, choice = most_valuable_module._better, most_valuable_module.MostValuable
+    one, other = choice([0, 1], 9.0), choice([2], 8.0)
+    for worth, served in (((1, 1, 3), [2]), ((1, 1, 2), [0, 1]), ((1, 2, 2), [0, 1])):
+        found = better(worth, one, other)
+        assert (found.served, found.most) == (served, 8.0)
+    found = better((1, 1, 2), other, one)
+    assert (found.served, found.most) == ([2], 8.0)
+
+
+def choices(monkeypatch, *, bounds, known=(), first=None, mps=(), seconds=60.0):
+    """Returns the first choices where prices have these bounds, and what the others were asked with."""
+    asked = {}
+
+    def longer(_, order, rules, *, fits, most, **__):
+        asked["longer"] = (order, rules, fits, most)
+        yield [0, 1, 2], "longer"
+
+    def first_of(_, rules, prices, **__):
+        asked["first"] = (prices, rules)
+        return first
+
+    patched = {
+        "prices_to_choose_by": lambda *_, **__: iter(range(len(bounds))),
+        "most_value": lambda _, prices: bounds[prices],
+        "first_choice": first_of,
+        "longer_beginnings": longer,
+        "order_of_choice": lambda _, prices: f"order {prices}",
+        "_on_their_best": lambda _, gpus, most: most_valuable_module.MostValuable([gpus], most),
+        "_built_gpus": lambda part, built: (part, built),
+    }
+    for name, value in patched.items():
+        monkeypatch.setattr(most_valuable_module, name, value)
+    resolved = worth_of(1, 1, 1, mps=mps, restricted_to=lambda rows: rows)
+    found = most_valuable_module._first_choices(resolved, "rules", iter(known), 3.0, seconds)
+    return [(one.served, one.most, one.gpus()) for one in found], asked
+
+
+def test_first_come_known_gpus_then_bounds_then_what_fits_at_the_prices_that_prove_most(monkeypatch):
+    found, asked = choices(monkeypatch, bounds=[2.5, 1.5, 2.0], first=([1], "built"))
+    assert found == [
+        *(([], most, []) for most in (2.5, 1.5, 1.5)),
+        ([1], 1.5, ([1], "built")),
+        ([0, 1, 2], 1.5, ([0, 1, 2], "longer")),
+    ]
+    assert asked == {"first": (1, "rules"), "longer": ("order 1", "rules", 1, 1.5)}
+    # No bound is above what all are worth; of equal ones the last is taken, and where none fit, none are known to.
+    found, asked = choices(monkeypatch, bounds=[4.0, 4.0])
+    assert found == [([], 3.0, []), ([], 3.0, []), ([0, 1, 2], 3.0, ([0, 1, 2], "longer"))]
+    assert asked == {"first": (1, "rules"), "longer": ("order 1", "rules", 0, 3.0)}
+
+
+@pytest.mark.parametrize(("seconds", "later"), [(60.0, [5, 6]), (-1.0, [])])
+def test_of_known_gpus_the_first_come_before_bounds_and_the_others_while_there_is_time(monkeypatch, seconds, later):
+    """Under MPS no longer beginnings are looked for: these are of partitions alone."""
+    found, asked = choices(monkeypatch, bounds=[2.0], known=[4, 5, 6], mps={"A": None}, seconds=seconds)
+    assert [(served, most) for served, most, _ in found] == [([4], 3.0), ([], 2.0), *(([w], 2.0) for w in later)]
+    assert "longer" not in asked
+
+
+@pytest.mark.parametrize(
+    ("enough", "proves", "most", "served"),
+    [
+        (1.0, True, 4.0, [0, 1, 2, 3]),  # the program serves all, and says so
+        (0.5, True, 6.0, [0, 1, 2]),  # what is known is half of the bound: enough
+        (0.51, True, 4.0, [0, 1, 2, 3]),
+        (1.0, False, 5.0, [0, 1, 2, 3]),  # of sets that are not all the program proves nothing, the fluid does
+    ],
+)
+def test_a_choice_that_is_not_near_its_bound_is_bettered_by_the_program(monkeypatch, enough, proves, most, served):
+    told, programs = [], []
+
+    def program(_, *, shared, **options):
+        programs.append((shared, options.get("spare")))
+        if shared == "fluid":
+            return SimpleNamespace(most=5.0)
+        found = SimpleNamespace(served=[True] * 4, most=4.0)
+        options["on_answer"](SimpleNamespace(served=[True, False, False, False], most=4.5))
+        return found
+
+    choice = most_valuable_module.MostValuable
+    patched = {
+        "spare_rules": lambda _: None,
+        "_first_choices": lambda *_: iter([choice([0, 1, 2], 7.0), choice([3], 6.0)]),
+        "_shared_part": lambda *_: ("items", "sets", proves),
+        "as_fluid": lambda _: "fluid",
+        "most_served": program,
+        "_gpus_for": lambda _, items, __, served: (items, served),
+    }
+    for name, value in patched.items():
+        monkeypatch.setattr(most_valuable_module, name, value)
+    resolved = worth_of(1, 1, 1, 3)
+    found = most_valuable(resolved, enough=enough, on_answer=told.append, time_limit_s=60.0)
+    assert (found.served, found.most) == (served, most)
+    # Of equal value the first that was found stays; a bound above what all are worth is none.
+    heard = [(one.served, one.most) for one in told]
+    assert heard[:2] == [([0, 1, 2], 6.0)] * 2
+    if len(served) == 4:
+        assert found.gpus() == ("items", served)
+        assert heard[2:] == ([([0, 1, 2], 4.5)] if proves else [([0, 1, 2], 5.0), ([0, 1, 2], 5.0)])
+    assert (
+        programs
+        == [[], [("sets", None)], [("fluid", None), ("sets", None)]][0 if len(served) < 4 else 1 if proves else 2]
+    )
+
+
+@pytest.mark.parametrize(("rules", "asked"), [(None, [["gpus"]]), ("rules", [[]])])
+def test_mps_keeps_no_partitions_free_so_known_gpus_are_no_choice_then(monkeypatch, rules, asked):
+    """The sets of residents of those that were looked at are columns of the program, too."""
+    seen = []
+
+    def first_choices(_, own_rules, known, *__):
+        assert own_rules == rules
+        list(known)
+        return iter(())
+
+    patched = {
+        "spare_rules": lambda _: rules,
+        "_first_choices": first_choices,
+        "_shared_part": lambda _, placed: seen.append(list(placed)) or ((), None, True),
+        "most_served": lambda *_, spare, **__: SimpleNamespace(served=[spare is not None], most=1.0),
+    }
+    for name, value in patched.items():
+        monkeypatch.setattr(most_valuable_module, name, value)
+    found = most_valuable(worth_of(1), known=["gpus"], on_answer=lambda _: None, time_limit_s=60.0)
+    assert seen == asked
+    assert found.served == ([0] if rules else [])
+
+
+def column(*items, batches=()):
+    return Column("A", items, batches, 10)
+
+
+@pytest.mark.parametrize(
+    ("splits", "complete", "possible", "proves"),
+    [(False, True, True, True), (True, True, True, False), (False, False, True, False), (False, True, False, False)],
+)
+def test_sets_bound_the_value_where_they_are_all_and_each_can_be_and_no_rate_is_split(
+    monkeypatch, splits, complete, possible, proves
+):
+    sets = [
+        SimpleNamespace(columns=[column(0), column(1)], complete=True),
+        SimpleNamespace(columns=[column(0, 1, batches=() if possible else None)], complete=complete),
+    ]
+    patched = {
+        "mps_items": lambda *_, **__: SimpleNamespace(items="items", splits=splits),
+        "item_tables": lambda *_: range(2),
+        "enumerate_columns": sets.__getitem__,
+        "columns_of_gpus": lambda *of: of[2],
+        "by_columns": lambda *of: of[2],
+    }
+    for name, value in patched.items():
+        monkeypatch.setattr(most_valuable_module, name, value)
+    known = [[column(1), column(1, 1)], [column(2, 2, batches=None)]]
+    items, columns, is_bound = most_valuable_module._shared_part(SimpleNamespace(mps={"A": None}), known)
+    assert (items, is_bound) == ("items", proves)
+    # Each once, and those that can be on a GPU.
+    assert columns == [column(0), column(1), *([column(0, 1)] if possible else []), column(1, 1)]
+    assert most_valuable_module._shared_part(SimpleNamespace(mps={}), ()) == ((), None, True)
+
+
+def test_residents_of_whom_nobody_is_served_are_left_out(monkeypatch):
+    """Services 1 and 3 are served, and are numbered so."""
+    monkeypatch.setattr(most_valuable_module, "cut_gpus", lambda rest, _, rows, *__: [(rest, rows.tolist())])
+    monkeypatch.setattr(most_valuable_module, "shared_gpus", lambda *of: [(of[2].columns, of[2].residents)])
+    shared = SimpleNamespace(columns="columns", residents={7: [0, 1, 3], 8: [2]})
+    found = SimpleNamespace(shared=shared, patterns=(), partitions=np.array([[0], [1], [2], [3]]), spares=None)
+    resolved = SimpleNamespace(restricted_to=lambda rows: rows)
+    gpus = most_valuable_module._gpus_for(resolved, (), found, [1, 3])
+    assert gpus == [([1, 3], [[1], [3]]), ("columns", {7: [0, 1], 8: []})]

@@ -145,3 +145,10 @@ def test_what_nothing_earns_costs_nothing_that_is_proven():
     alone = {"g": {100: np.array([0.0, 50.0])}}
     assert cost_bound(np.array([1.0, 0.0]), np.array([5.0, 5.0]), alone, divisions, usd) == 0.0
     assert cost_bound(np.array([0.0, 1.0]), np.array([5.0, 100.0]), alone, divisions, usd) == 4.0
+
+
+def test_a_type_that_is_divided_in_no_way_earns_nothing():
+    """Nobody is served on it, however cheap it is."""
+    alone = {"g": {100: np.array([50.0])}, "cheap": {100: np.array([1e6])}}
+    divisions, usd = {"g": ((100,),), "cheap": ()}, {"g": 2.0, "cheap": 1e-6}
+    assert cost_bound(np.array([1e-3]), np.array([100.0]), alone, divisions, usd) == pytest.approx(4.0)
