@@ -1,14 +1,21 @@
 """The parts of the sharper limit on requests/s, each against trying every number of partitions."""
 
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from problems.drawn_cuts import CUTS, drawn_cuts, most_of, told
 from problems.instances import problem_of
 
 from sliceplan.solver.exact.capacity import answer
-from sliceplan.solver.exact.capacity.cover_limit import STEPS, _least_losses, _of_limited, _steps
+from sliceplan.solver.exact.capacity import cover_limit as module
+from sliceplan.solver.exact.capacity import price_limit as price_limit_module
+from sliceplan.solver.exact.capacity import relaxation as relaxation_module
+from sliceplan.solver.exact.capacity.cover_limit import STEPS, _least_losses, _of_limited, _steps, cover_limit
+from sliceplan.solver.exact.capacity.price_limit import price_limit
+from sliceplan.solver.exact.capacity.relaxation import relaxation
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
@@ -75,3 +82,72 @@ def test_the_sharper_limit_is_asked_for_wherever_there_is_a_relaxation_and_a_pla
     assert found.stopped is not StopReason.INFEASIBLE
     assert len(asked) == 1
     assert asked[0] > 0
+
+
+def of_whole_partitions(problem, weights, relaxed):
+    """Returns what prices prove where rates are carried by whole partitions, by loops over all numbers of them."""
+    limited = [one.max_replicas is not None for one in problem.problem.workloads]
+    value = (weights + np.where(limited, relaxed.rate_price, 0.0))[:, None] * problem.capacity_rps
+    price = np.maximum(relaxed.price, value[~np.array(limited)].max(axis=0, initial=0.0))
+    total = 0.0
+    for entry in problem.fleet:
+        total += entry.available * max((float(np.dot(cut, price)) for cut in CUTS[entry.gpu.name]), default=0.0)
+    for w, one in enumerate(problem.problem.workloads):
+        if limited[w]:
+            gain = float((value[w] - price).max())
+            total += one.max_replicas * max(0.0, gain) - relaxed.rate_price[w] * problem.required_rps[w]
+        else:
+            useful = np.where(problem.capacity_rps[w] > 0, price - value[w], 0.0)
+            covers = [n for n in product(range(6), repeat=3) if problem.capacity_rps[w] @ n >= problem.required_rps[w]]
+            total -= min(float(useful @ n) for n in covers)
+    return total
+
+
+def test_the_limit_is_never_below_a_plan_nor_above_what_the_first_prices_prove(monkeypatch):
+    """Property: with time and without, of these GPUs and with one more; with time it is often less."""
+    told(monkeypatch, module, price_limit_module, relaxation_module)
+    monkeypatch.setattr(module, "STEPS", 40)
+    monkeypatch.setattr(module, "MOVES", 6)
+    sharper = tried = 0
+    for seed in range(7):
+        problem, draw = drawn_cuts(seed, services=2), np.random.default_rng(seed)
+        weights = draw.choice([0.5, 1.0, 3.0], 2)
+        most, relaxed = most_of(problem, weights), relaxation(problem, weights)
+        if most is None:
+            continue
+        # From prices that are too high it moves to better ones.
+        relaxed = replace(relaxed, price=relaxed.price * draw.uniform(1, 1.5, 3))
+        counts = {entry.gpu.name: entry.available for entry in problem.fleet}
+        at_once = cover_limit(problem, weights, relaxed, 0.0, time_limit_s=-1.0).at(counts)
+        # Covers in steps are a little easier; a step of each rate is worth so much at most.
+        steps = 2 * 6 * float((weights * problem.required_rps).sum()) / 40
+        whole = of_whole_partitions(problem, weights, relaxed)
+        assert whole * (1 - 1e-9) <= at_once <= whole + steps
+        prices = price_limit(problem, weights, relaxed.price, relaxed.rate_price).at(counts)
+        assert at_once <= prices * (1 + 1e-6)
+        for known in (0.0, most):
+            found = cover_limit(problem, weights, relaxed, known, time_limit_s=60.0)
+            assert most * (1 - 1e-9) <= found.at(counts) <= at_once * (1 + 1e-9)
+            sharper += found.at(counts) < at_once * (1 - 1e-4)
+        problem.fleet[0].available += 1
+        more = most_of(problem, weights)
+        assert more * (1 - 1e-9) <= found.at({**counts, "A": counts["A"] + 1})
+        tried += 1
+    assert tried >= 4, tried
+    assert sharper >= tried, (sharper, tried)
+
+
+def test_gpus_are_worth_their_best_cut_and_those_that_cannot_be_cut_nothing(monkeypatch):
+    told(monkeypatch, module)
+    problem = drawn_cuts(1)
+    for entry, count in zip(problem.fleet, (3, 2, 5), strict=True):
+        entry.available = count
+    for price, sigma, supplied in (
+        ([1.0, 1.5, 0.5], [2.5, 0.5, 0.0], [3, 3, 2]),
+        ([2.0, 1.5, 0.0], [4.0, 0.0, 0.0], [6, 0, 2]),
+    ):
+        worth, partitions = module._worth(module._stock(problem), np.array(price))
+        assert worth.tolist() == sigma
+        assert partitions.tolist() == supplied
+    problem.fleet[1].available = None
+    assert module._stock(problem).available.tolist() == [3, 0, 5]

@@ -6,8 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from problems.drawn_cuts import drawn_cuts, most_of, supplies, told
 
-from sliceplan.solver.exact.capacity.first_plan import MOST_MORE, NEVER, _covers, _few_of
+from sliceplan.solver.exact.capacity import first_plan as module
+from sliceplan.solver.exact.capacity import relaxation as relaxation_module
+from sliceplan.solver.exact.capacity.first_plan import MOST_MORE, NEVER, _covers, _few_of, first_plan
+from sliceplan.solver.exact.capacity.relaxation import relaxation
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -60,3 +64,42 @@ def test_few_partitions_are_all_multisets_with_the_fewest_first():
     assert set(found) == {one for one in product(range(MOST_MORE + 1), repeat=3) if sum(one) <= MOST_MORE}
     assert len(found) == len(set(found))
     assert [sum(one) for one in found] == sorted(sum(one) for one in found)
+
+
+def test_what_gpus_have_beside_the_covers_goes_to_who_counts_most_on_it(monkeypatch):
+    """Property: by every way to cut all GPUs; a plan that is found carries no more than the best."""
+    told(monkeypatch, module, relaxation_module)
+    found = none = 0
+    for seed in range(12):
+        problem, draw = drawn_cuts(seed, services=2), np.random.default_rng(seed)
+        weights = draw.choice([1e-3, 1.0, 20.0], 2)
+        relaxed = relaxation(problem, weights)
+        if relaxed is None:
+            continue
+        own = _covers(problem, weights, relaxed)
+        value = weights[:, None] * problem.capacity_rps
+        free = [w for w, one in enumerate(problem.problem.workloads) if one.max_replicas is None]
+        worth = value[free].max(axis=0, initial=0.0)
+        ways = []
+        for supply in supplies(problem):
+            left = np.array(supply) - (np.zeros(3) if own is None else own.sum(axis=0))
+            if own is not None and (left >= 0).all():
+                ways.append(float((value * own).sum() + worth @ left))
+        plan = first_plan(problem, weights, relaxed, time_limit_s=60.0)
+        if plan is None:
+            assert not ways
+            none += 1
+            continue
+        found += 1
+        capacity = plan.capacity(problem, weights)
+        assert capacity == pytest.approx(max(ways))
+        assert capacity <= most_of(problem, weights) * (1 + 1e-9)
+        assert (plan.partitions >= own).all()
+        assert not plan.partitions[problem.capacity_rps == 0].any()
+        # The cuts have all its partitions, on GPUs that there are.
+        cut = sum((np.array(counts) * times for (_, counts), times in plan.patterns), np.zeros(3))
+        assert (cut >= plan.partitions.sum(axis=0)).all()
+        assert all(times > 0 for _, times in plan.patterns)
+        for entry in problem.fleet:
+            assert sum(times for (gpu, _), times in plan.patterns if gpu == entry.gpu.name) <= entry.available
+    assert (found >= 8, none >= 1) == (True, True), (found, none)
