@@ -7,7 +7,7 @@ import pytest
 from oracles.turns_enumeration import drawn, enumerated, fewest
 
 from sliceplan.solver.exact.turns.bound import cost_bound, greatest_alone_rps
-from sliceplan.solver.exact.turns.contents import all_sets, contents_of, undominated
+from sliceplan.solver.exact.turns.contents import _of_set, all_sets, contents_of, undominated
 from sliceplan.solver.exact.turns.program import GpuType, bound_of, prices_of_rates, solve_turns
 from sliceplan.solver.performance.turns.turn_rule import TurnRule
 
@@ -38,6 +38,64 @@ def test_no_content_earns_more_than_a_service_alone(seed):
     for slots_kept in (True, False):
         for one in enumerated(latency, slo_ms, slots_kept):
             assert float(prices @ np.array(one)) <= alone * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_may_have_few_replicas_is_not_given_one_more_for_nothing(seed):
+    """Property: each content is kept, or one that is no less and has none of it if this one has not."""
+    rng = random.Random(400 + seed)
+    latency, slo_ms = drawn(rng, 3)
+    rate = np.array([rng.uniform(50, 600) for _ in slo_ms])
+    offered = contents_of(latency, list(all_sets(range(3), 3)), TurnRule(slo_ms, True))
+    assert len(offered.round_ms) == len(offered.batch) == len(offered.capacity_rps)
+    for batch, carried, round_ms in zip(offered.batch, offered.capacity_rps, offered.round_ms, strict=True):
+        assert round_ms == pytest.approx(sum(latency[i, b - 1] for i, b in enumerate(batch) if b))
+        assert carried == pytest.approx(1000 * batch / round_ms)
+    every = [
+        (np.minimum(carried, rate), batch) for carried, batch in zip(offered.capacity_rps, offered.batch, strict=True)
+    ]
+    for limited in ((), (1,), (0, 2)):
+        kept = offered.at_rates(rate, limited)
+        assert (kept.capacity_rps <= rate).all()
+
+        def stands_for(own, batch, one, other, limited=limited):
+            return (own >= one).all() and all(other[i] > 0 or batch[i] == 0 for i in limited)
+
+        rows = list(zip(kept.capacity_rps, kept.batch, strict=True))
+        assert all(any(stands_for(*row, *one) for row in rows) for one in every)
+        assert not any(stands_for(*rows[i], *rows[j]) for i in range(len(rows)) for j in range(len(rows)) if i != j)
+
+
+def test_sets_have_so_many_services_at_most():
+    assert list(all_sets((4, 7, 9), 2)) == [(4,), (7,), (9,), (4, 7), (4, 9), (7, 9)]
+    assert list(all_sets((4, 7), 3)) == [(4,), (7,), (4, 7)]
+
+
+@pytest.mark.parametrize(
+    ("members", "most_rows", "each"),
+    [
+        ((0, 1), 100, 10),
+        ((0, 1), 99, 9),
+        ((0, 1), 16, 4),
+        ((0, 1), 15, 3),
+        ((0, 1, 2), 64, 4),
+        ((2,), 5, 5),
+        ((0, 1), 3, 1),
+    ],
+)
+def test_of_too_many_combinations_batches_are_tried_that_are_evenly_spread(members, most_rows, each):
+    """Ten batches of each, all in time: as many of each as there may be combinations, the first and the last first."""
+    latency = np.arange(1, 11) + np.zeros((3, 1))
+    batches, carried, round_ms = _of_set(latency, members, TurnRule(np.full(3, 1e3), True), most_rows)
+    assert len(batches) == each ** len(members)
+    for own in batches.T:
+        used = sorted(set(own.tolist()))
+        assert len(used) == each
+        assert used[0] == 1
+        assert each == 1 or used[-1] == 10
+        assert np.ptp(np.diff(used)) <= 1 if each > 1 else True
+    assert round_ms.tolist() == batches.sum(axis=1).tolist()
+    assert carried == pytest.approx(1000 * batches / round_ms[:, None])
 
 
 def test_of_equal_rows_the_first_is_kept():
@@ -94,18 +152,24 @@ def test_prices_in_any_unit_prove_the_same(times):
     assert found == pytest.approx((25 + 0.7 * 10) / (0.7 * 20 / 3.0))
 
 
-def test_prices_are_the_duals_of_services_alone_on_the_cheapest_gpus():
+@pytest.mark.parametrize("usd", [2.0, 1e-3])
+def test_prices_are_the_duals_of_services_alone_on_the_cheapest_gpus(usd):
     """A batch of 1: 100 and 50 requests/s on all of a GPU, 60 and 10 on a half; the halves of two types cost alike."""
     latency = {100: np.array([[10.0], [20.0]]), 50: np.array([[1000 / 60], [100.0]])}
     types = [
-        GpuType("cheap", 2.0, None, ((100,), (50, 50)), latency),
-        GpuType("dear", 9.0, None, ((100,), (50, 50)), latency),
+        GpuType("cheap", usd, None, ((100,), (50, 50)), latency),
+        GpuType("dear", 4.5 * usd, None, ((100,), (50, 50)), latency),
     ]
     rule, rate = TurnRule(np.array([1e4, 1e4]), True), np.array([240.0, 100.0])
-    # Two GPUs of halves for the first, two whole ones for the second, at 2 each.
+    # Two GPUs of halves for the first, two whole ones for the second.
     prices = prices_of_rates(types, rule, rate, 10)
-    assert prices.tolist() == pytest.approx([1 / 60, 2 / 50])
-    assert bound_of(types, rule, rate, 10) == pytest.approx(8.0)
+    assert prices.tolist() == pytest.approx([usd / 120, usd / 50])
+    assert bound_of(types, rule, rate, 10) == pytest.approx(4 * usd)
+    # Where the second is served nowhere there are no prices, and nothing is proven.
+    for one in latency.values():
+        one[1] = np.inf
+    assert prices_of_rates(types, rule, rate, 10).tolist() == [0.0, 0.0]
+    assert bound_of(types, rule, rate, 10) == 0.0
 
 
 @pytest.mark.parametrize("times", [1e-4, 1e4])
@@ -152,3 +216,17 @@ def test_a_type_that_is_divided_in_no_way_earns_nothing():
     alone = {"g": {100: np.array([50.0])}, "cheap": {100: np.array([1e6])}}
     divisions, usd = {"g": ((100,),), "cheap": ()}, {"g": 2.0, "cheap": 1e-6}
     assert cost_bound(np.array([1e-3]), np.array([100.0]), alone, divisions, usd) == pytest.approx(4.0)
+
+
+def test_shares_of_others_are_no_replicas_and_gpus_that_are_left_are_not_used():
+    """The first may have one share and has one, beside two of the second; they never take turns on one."""
+    latency = {50: np.array([[10.0], [10.0]])}
+    rule, rate = TurnRule(np.array([25.0, 25.0]), True), np.array([100.0, 200.0])
+    gpu = GpuType("g", 2.0, 4, ((50, 50),), latency)
+    contents = {("g", 50): contents_of(latency[50], list(all_sets(range(2), 2)), rule).at_rates(rate)}
+    for replicas in ([(1, 1), (2, 2)], [(0, 1), (0, None)], [(1, 1), (2, 3)]):
+        found = solve_turns([gpu], contents, rate, 0.0, replicas=replicas, time_limit_s=10)
+        assert (found.cost, found.program_bound) == (4.0, pytest.approx(4.0))
+        own = [contents["g", 50].capacity_rps[k].tolist() for one in found.gpus for _, k in one.contents]
+        assert sorted(own) == [[0.0, 100.0], [0.0, 100.0], [100.0, 0.0]]
+    assert solve_turns([gpu], contents, rate, 0.0, replicas=[(1, 1), (0, 1)], time_limit_s=10).gpus is None
