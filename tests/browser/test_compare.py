@@ -4,7 +4,7 @@ import json
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import go, load_example, look, press
+from support.browser_walk import download, go, load_example, look, press
 
 pytestmark = pytest.mark.browser
 
@@ -21,9 +21,7 @@ def test_planners_that_ignore_interference_miss_slos_and_another_ones_plan_is_ta
     expect(page.locator(".js-plotly-plot").get_by_text("4 late, by up to").first).to_be_visible()
     expect(page.get_by_text("first fit: ffd").first).to_be_visible()
     look(page, "compare-igniter")
-    with page.expect_download() as file:
-        press(page, "Download comparison (JSON)")
-    compared = json.loads(file.value.path().read_text())
+    compared = json.loads(download(page, "Download comparison (JSON)").path().read_text())
     assert (compared["problem"], compared["bound"]["gpus"]) == ("igniter", 6)
     assert {"exact", "ffd", "gslice"} <= {plan["planner"] for plan in compared["planners"]}
     press(page, "Use its plan")

@@ -2,17 +2,10 @@
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import edit_first_rate, go, look, press
+from support.browser_walk import choose, edit_first_rate, go, look, press
 from support.tour import photograph
 
 pytestmark = pytest.mark.browser
-
-
-def choose(page, label, text):
-    """Picks an option of a select box by a part of its text, with the keyboard."""
-    box = page.get_by_label(label, exact=True)
-    box.click()
-    page.get_by_role("option", name=text).first.click()
 
 
 def save(page, number, note):

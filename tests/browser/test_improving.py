@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 from problems.igniter_instances import random_mps_problem
-from support.browser_walk import await_stillness, go, look, press, runs_begun, settle
+from support.browser_walk import await_stillness, download, go, look, press, runs_begun, settle
 from support.tour import photograph
 
 from sliceplan.solver.formats.plan_files import read_plan
@@ -44,9 +44,7 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
     expect(page.get_by_text("Ended early: this is the best that was found until then.")).to_be_visible(timeout=40_000)
     expect(page.get_by_text("So far; being improved.")).to_have_count(0)
     look(page, "31-stopped")
-    with page.expect_download() as plan:
-        press(page, "Plan as JSON")
-    plan.value.save_as(tmp_path / "long.plan.json")
+    download(page, "Plan as JSON").save_as(tmp_path / "long.plan.json")
     assert read_plan(tmp_path / "long.plan.json").search.stopped == "interrupted"
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.shop import mixed
-from support.browser_walk import edit_first_rate, go, hover_until, load_problem, look, press
+from support.browser_walk import choose, download, edit_first_rate, go, hover_until, load_problem, look, press
 from support.for_everyone import assert_for_everyone
 from support.tour import photograph
 
@@ -32,9 +32,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_to_everyone_and_taken_away(
     expect(page.get_by_text("proven fewest").first).to_be_visible()
     bar = page.locator(".js-plotly-plot").nth(1).locator(".bars path").last
     hover_until(bar, "waits for")
-    with page.expect_download() as steps:
-        press(page, "Download transition")
-    steps.value.save_as(tmp_path / "transition.json")
+    download(page, "Download transition").save_as(tmp_path / "transition.json")
     assert Transition.model_validate(json.loads((tmp_path / "transition.json").read_text())).steps
     page.get_by_text("steps as a table").click()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
@@ -64,8 +62,7 @@ def test_who_is_led_to_a_plan_s_files_sees_them_on_a_phone_too(page):
     press(page, "How do I run it?")
     expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
     expect(page.locator(".st-key-files summary")).to_be_focused()
-    page.get_by_role("combobox", name="What do you run?").click()
-    page.get_by_role("option", name="Plain Docker, or processes on the machines").click()
+    choose(page, "What do you run?", "Plain Docker, or processes on the machines")
     expect(page.get_by_text("A shell script for each node")).to_be_in_viewport()
     page.wait_for_function("document.querySelector('.st-key-files').getBoundingClientRect().top < 120")
 

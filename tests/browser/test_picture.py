@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 from problems.instances import random_problem
 from problems.shop import shop
-from support.browser_walk import go, hover_until, load_problem, look, press
+from support.browser_walk import choose, go, hover_until, load_problem, look, press
 
 from sliceplan.app.charts.alike_fleet import alike
 from sliceplan.app.charts.fleet_blocks import blocks_of
@@ -22,15 +22,6 @@ def blocks_in(page):
     return page.locator(".js-plotly-plot .trace.bars").first.locator(".point")
 
 
-def choose(page, label, option):
-    box = page.get_by_role("combobox", name=label)
-    box.click()
-    box.fill(option)
-    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Escape")
-
-
 def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     press(page, "Solve")
     go(page, "Plan")
@@ -38,6 +29,7 @@ def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     bars = blocks_in(page)
     expect(bars).to_have_count(16)
     choose(page, "Services", "style-match")
+    page.keyboard.press("Escape")
     expect(bars).to_have_count(8)
     view(page, "Latency budgets")
     expect(page.locator(".js-plotly-plot").get_by_text("SLO", exact=True)).to_be_visible()

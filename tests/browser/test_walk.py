@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from problems.instances import ROOT
 from support.browser_walk import (
+    download,
     edit_first_rate,
     go,
     hover_until,
@@ -32,14 +33,10 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     hover_until(page.locator(".js-plotly-plot .bars path").first, "latency")
     page.locator(".js-plotly-plot .bars .point path").nth(3).click(force=True)
     expect(page.get_by_text("Its part of the GPU")).to_be_visible()
-    with page.expect_download() as plan:
-        press(page, "Plan as JSON")
-    plan.value.save_as(tmp_path / "demo.plan.json")
+    download(page, "Plan as JSON").save_as(tmp_path / "demo.plan.json")
     assert read_plan(tmp_path / "demo.plan.json").gpus_used == 4
     go(page, "Services and fleet")
-    with page.expect_download() as problem:
-        press(page, "Download problem")
-    problem.value.save_as(tmp_path / "demo.yaml")
+    download(page, "Download problem").save_as(tmp_path / "demo.yaml")
     assert read_problem(tmp_path / "demo.yaml") == read_problem(ROOT / "plans" / "demo.yaml")
 
 

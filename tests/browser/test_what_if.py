@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import go, load_example, look, press
+from support.browser_walk import download, go, load_example, look, press
 
 pytestmark = pytest.mark.browser
 
@@ -101,9 +101,8 @@ def test_a_short_sweep_says_who_forces_its_steps(page):
     view(page, "Sweep")
     press(page, "Sweep")
     expect(page.get_by_role("heading", name="What forces the steps")).to_be_visible()
-    with page.expect_download() as points:
-        press(page, "Download points (CSV)")
-    assert re.fullmatch(r"demo-sweep-\d{4}-\d\d-\d\d\.csv", points.value.suggested_filename)
+    points = download(page, "Download points (CSV)")
+    assert re.fullmatch(r"demo-sweep-\d{4}-\d\d-\d\d\.csv", points.suggested_filename)
     look(page, "23-sweep")
     page.get_by_text("Vary a second thing too").click()
     expect(page.get_by_text("961 points: 31 x 31")).to_be_visible()

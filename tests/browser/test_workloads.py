@@ -4,7 +4,17 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import await_stillness, edit_first_rate, go, look, press, select_first_rate, settle, taken_in
+from support.browser_walk import (
+    await_stillness,
+    download,
+    edit_first_rate,
+    go,
+    look,
+    press,
+    select_first_rate,
+    settle,
+    taken_in,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -33,11 +43,15 @@ def middle_of(element):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def services_of(page):
+    """Returns the services, a list of cells each, as the file for spreadsheets has them."""
+    table = download(page, "Services as CSV").path().read_text()
+    return [line.split(",") for line in table.splitlines()[1:]]
+
+
 def rates_of(page):
-    """Returns the rates of the first five services, as the file for spreadsheets has them."""
-    with page.expect_download() as table:
-        press(page, "Services as CSV")
-    return [line.split(",")[2] for line in table.value.path().read_text().splitlines()[1:6]]
+    """Returns the rates of the first five services."""
+    return [cells[2] for cells in services_of(page)[:5]]
 
 
 def expect_rates(page, expected):
@@ -155,13 +169,10 @@ def test_services_are_called_as_they_were_typed_on_the_plan_and_after_a_reload(p
         expect(legend.get_by_text(name, exact=True)).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 1400})
     go(page, "Services and fleet")
-    with page.expect_download() as table:
-        press(page, "Services as CSV")
-    assert [line.split(",")[0] for line in table.value.path().read_text().splitlines()[1:3]] == ["写真", "chat encoder"]
-    with page.expect_download() as problem:
-        press(page, "Download problem")
-    assert "name: XieZhen" in problem.value.path().read_text()
-    assert "label: 写真" in problem.value.path().read_text()
+    assert [cells[0] for cells in services_of(page)[:2]] == ["写真", "chat encoder"]
+    problem = download(page, "Download problem").path().read_text()
+    assert "name: XieZhen" in problem
+    assert "label: 写真" in problem
 
 
 def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, address):
@@ -176,9 +187,7 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
     expect(page.locator("#glide-cell-4-1").last).to_have_text("320")
     paste(page, "más thumbs\tresnet50\t50\t200\r\nmore-tags\tvgg16\t60\t250\r\n")
     expect(page.get_by_text("Files and units call 'más thumbs' mas-thumbs")).to_be_visible()
-    with page.expect_download() as table:
-        press(page, "Services as CSV")
-    rows = [line.split(",")[:4] for line in table.value.path().read_text().splitlines()[1:]]
+    rows = [cells[:4] for cells in services_of(page)]
     assert len(rows) == 10
     assert [row[2:] for row in rows[:3]] == [["2200.0", "310.0"], ["111.0", "320.0"], ["620.0", "300.0"]]
     assert rows[8:] == [["más thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]

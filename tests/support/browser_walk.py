@@ -3,8 +3,9 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from re import Pattern
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Download, Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from sliceplan.solver.formats.problem_files import dump_problem
@@ -34,6 +35,22 @@ COUNT_RUNS = """() => {
 def press(page: Page, name: str) -> None:
     """Presses a button and lets the page draw what comes of it at once."""
     click(page.get_by_role("button", name=name, exact=True))
+
+
+def download(page: Page, name: str | Pattern[str]) -> Download:
+    """Presses the button of a file and returns what comes of it."""
+    button = page.get_by_role("button", name=name, exact=isinstance(name, str))
+    for _ in range(2):
+        # What a run of the script offered is gone when the next one ends: who presses between the two presses again.
+        with suppress(PlaywrightTimeoutError):
+            return _downloaded(button, timeout_ms=10_000)
+    return _downloaded(button, timeout_ms=60_000)
+
+
+def _downloaded(button: Locator, timeout_ms: int) -> Download:
+    with button.page.expect_download(timeout=timeout_ms) as file:
+        click(button)
+    return file.value
 
 
 def click(element: Locator) -> None:
@@ -151,6 +168,21 @@ def load_problem(page: Page, problem: Problem) -> None:
     await_stillness(page)
 
 
+def choose(page: Page, label: str, option: str) -> None:
+    """Picks the first option of a list that has this in its text, by typing it."""
+    chooser = page.get_by_role("combobox", name=label, exact=True)
+    offered = page.get_by_role("option", name=option).first
+    for _ in range(5):
+        # A page that is drawn at this moment closes the list, so look whether it is open.
+        chooser.click()
+        chooser.fill(option)
+        with suppress(PlaywrightTimeoutError):
+            offered.click(timeout=3_000)
+            return
+        page.keyboard.press("Escape")
+    expect(offered).to_be_visible()
+
+
 def open_beginning(page: Page) -> None:
     """Unfolds the examples and the upload of the screen Services and fleet."""
     if not page.get_by_role("combobox", name="Example problems").is_visible():
@@ -161,18 +193,7 @@ def open_beginning(page: Page) -> None:
 def load_example(page: Page, name: str) -> None:
     await_stillness(page)
     open_beginning(page)
-    chooser = page.get_by_role("combobox", name="Example problems")
-    offered = page.get_by_role("option", name=name)
-    for _ in range(5):
-        # A page that is drawn at this moment closes the list, so look whether it is open.
-        chooser.click()
-        chooser.fill(name)
-        with suppress(PlaywrightTimeoutError):
-            offered.wait_for(timeout=3_000)
-            break
-        page.keyboard.press("Escape")
-    expect(offered).to_be_visible()
-    page.keyboard.press("Enter")
+    choose(page, "Example problems", name)
     settle(page)
     press(page, "Load example")
     expect(page.get_by_test_id("stSidebar").get_by_text(name, exact=True)).to_be_visible(timeout=10_000)

@@ -8,7 +8,8 @@ import time
 import urllib.request
 from contextlib import contextmanager
 
-START_S = 30
+START_S, STOP_S = 90, 60
+"""A busy machine is slow; what does not start or stop never does."""
 
 
 def free_port():
@@ -35,7 +36,7 @@ def running_page(store, *arguments, port=None, environment=()):
         yield f"http://localhost:{port}"
     finally:
         os.killpg(server.pid, 15)
-        server.wait(timeout=10)
+        server.wait(timeout=STOP_S)
 
 
 def _await(server, port):
