@@ -1,0 +1,294 @@
+"""The search for most capacity under MPS step by step: what each step keeps, asks and learns, with answers told."""
+
+from math import inf
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.allocation.allocated import CutGpu, MpsGpu, Resident
+from sliceplan.solver.exact.shared_capacity import answer as module
+from sliceplan.solver.exact.shared_capacity.content_limit import ContentLimit
+from sliceplan.solver.exact.shared_capacity.figures import Content
+from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
+from sliceplan.solver.model.stop_reason import StopReason
+
+
+def content(gpu, *rates):
+    """Returns a content whose residents, one a service, carry so much."""
+    residents = tuple(Resident(w, 1, 10.0 + rps) for w, rps in enumerate(rates))
+    return Content(MpsGpu(gpu, residents), tuple(map(float, rates)))
+
+
+def prices(*of_rate):
+    return MasterPrices(np.array(of_rate, dtype=float), np.zeros(2), np.zeros(2))
+
+
+SMALL, GREAT, POOR = content("A", 10.0, 10.0), content("A", 20.0, 15.0), content("A", 30.0, 1.0)
+"""Worth 20, 35 and 31; the last carries too little of the second service's 5 requests/s."""
+
+
+class Told:
+    """A search for two services on two GPUs of a type, A, and one of another, with what its questions are answered."""
+
+    def __init__(self, monkeypatch, *, gap=0.0, figures=("A",)):
+        workloads = [SimpleNamespace(min_replicas=1, max_replicas=None)] * 2
+        fleet = [SimpleNamespace(gpu=SimpleNamespace(name=gpu), available=n) for gpu, n in (("A", 2), ("B", 1))]
+        self.resolved = SimpleNamespace(
+            required_rps=np.array([5.0, 5.0]),
+            gap=gap,
+            fleet=fleet,
+            mps={gpu: gpu for gpu in figures},
+            problem=SimpleNamespace(workloads=workloads),
+        )
+        self.asked, self.worth, self.contents = [], {"A": 50.0, "B": 9.0}, ()
+        self.patch = monkeypatch.setattr
+
+        def asked(figures, price, charge, *, known, within, gap, cells, deadline):  # noqa: ARG001
+            self.asked.append((figures.mps.gpu, price.tolist(), known, within, gap, cells))
+            return ContentLimit(self.worth[figures.mps.gpu], tuple(self.contents))
+
+        class Own:
+            def __init__(self, gpu):
+                self.mps, self.least_rps = SimpleNamespace(gpu=gpu), np.zeros(2)
+
+            def content(self, residents):
+                known = {one.gpu.residents: one for one in (SMALL, GREAT, POOR)}
+                return known.get(tuple(residents))
+
+        self.patch(module, "content_limit", asked)
+        self.patch(module, "Figures", SimpleNamespace(of=lambda _, gpu: Own(gpu)))
+        self.patch(module, "prices_of_units", lambda *_: prices(0.0, 0.0))
+        self.search = module._Search(self.resolved, np.ones(2), inf)
+
+    def begun(self, *plan):
+        self.search.begin([one.gpu for one in plan], 60.0)
+        return self.search
+
+
+@pytest.fixture
+def told(monkeypatch):
+    return lambda **options: Told(monkeypatch, **options)
+
+
+def test_a_plan_to_begin_with_is_taken_if_it_carries_the_rates_and_a_limit_is_asked_for_in_any_case(told):
+    """Two GPUs at 50; the limit is that of all of them."""
+    one = told()
+    found = one.begun(SMALL, GREAT).answer(limited=False)
+    assert (found.value, found.limit) == (55.0, pytest.approx(100.0))
+    assert [gpu.gpu for gpu in found.shared] == ["A", "A"]
+    assert found.one_more == {"A": pytest.approx(150.0), "B": pytest.approx(100.0)}
+    assert found.stopped is StopReason.GAP_LEFT
+    assert one.search.answer(limited=True).stopped is StopReason.TIME_LIMIT
+    for plan in ((POOR,), (), (content("A", 1.0),)):
+        other = told()
+        found = other.begun(*plan).answer(limited=True)
+        assert (found.value, found.limit, found.shared) == (None, pytest.approx(100.0), ())
+        assert len(other.asked) == 1
+
+
+def test_before_anything_is_asked_nothing_is_proven(told):
+    found = told().search.answer(limited=False)
+    assert (found.value, found.limit, found.one_more, found.shared) == (None, None, {}, ())
+
+
+def test_limits_only_fall_and_what_one_more_gpu_adds_is_said_at_the_prices_that_proved_most(told):
+    one = told()
+    search = one.begun(SMALL)
+    for worth, at, limit, more in ((40.0, 0.0, 80.0, 120.0), (45.0, 0.0, 80.0, 120.0), (44.0, 1.0, 78.0, 122.0)):
+        one.worth["A"] = worth
+        search._ask(prices(at, at), inf)
+        found = search.answer(limited=True)
+        # At a price of 1 a request/s the rates take off 10.
+        assert (found.limit, found.one_more["A"]) == (pytest.approx(limit), pytest.approx(more))
+    # Nothing carries less than nothing.
+    one = told()
+    one.worth["A"] = -5.0
+    assert one.begun().answer(limited=True).limit == 0.0
+
+
+def test_a_question_begins_at_what_is_known_and_few_of_its_contents_are_kept(told):
+    """The most valuable ones; the known content of most worth at the prices is what it starts from."""
+    one = told()
+    search = one.begun(SMALL, GREAT)
+    one.contents = [content("A", 100.0 - i, 1.0) for i in range(60)]
+    search._ask(prices(1.0, 0.0), inf)
+    assert one.asked[-1] == ("A", [2.0, 1.0], 2 * 20.0 + 15.0, (), module.GAP, module.CELLS)
+    assert search._known.all() == [SMALL, GREAT, *one.contents[: module.KEPT]]
+
+
+def test_the_better_plan_is_kept_if_it_carries_the_rates(told):
+    search = told().begun(SMALL)
+    for plan, kept in (
+        ([SMALL, SMALL], [SMALL, SMALL]),
+        ([GREAT], [SMALL, SMALL]),
+        ([POOR, POOR], [SMALL, SMALL]),
+        ([content("A", 40.0, 0.0)], [SMALL, SMALL]),
+        ([content("A", 35.0, 5.0)], [SMALL, SMALL]),  # as much, which is not more
+        ([GREAT, SMALL], [GREAT, SMALL]),
+    ):
+        search._keep(plan)
+        assert search._plan == kept
+
+
+@pytest.mark.parametrize(
+    ("gap", "worth", "done"), [(0.0, 27.5, True), (0.0, 27.6, False), (0.1, 30.5, True), (0.1, 30.6, False)]
+)
+def test_a_search_is_done_where_its_plan_is_as_near_the_limit_as_was_asked(told, gap, worth, done):
+    """The plan is worth 55 on two GPUs. Then further steps look for nothing."""
+    assert not told(gap=gap).search.is_done
+    one = told(gap=gap)
+    one.worth["A"] = worth
+    search = one.begun(SMALL, GREAT)
+    assert search.is_done == done
+    tried = []
+    one.patch(module, "set_apart", lambda *_, **__: tried.append("apart") or [GREAT, SMALL])
+    one.patch(module, "more_of_all", lambda *_: tried.append("more") or [GREAT, GREAT])
+    cells = SimpleNamespace(cells={"A": ("cell",)}, prices=prices(0.0, 0.0))
+    one.patch(module, "prices_in_cells", lambda *_, **__: tried.append("cells") or cells)
+    number = len(one.asked)
+    search.price_in_cells(inf, 60.0)
+    assert search.sharpen(inf) is False
+    assert len(one.asked) == number + (0 if done else 2)
+    search.set_apart(None, inf)
+    search.carry_more()
+    assert tried == ([] if done else ["cells", "apart", "more"])
+    assert search._plan == ([SMALL, GREAT] if done else [GREAT, GREAT])
+
+
+@pytest.mark.parametrize(("worth", "lower"), [(40.0, True), (55.0, False)])
+def test_prices_of_parts_of_contents_stay_where_they_prove_more(told, worth, lower):
+    """Their cells are those that every later question begins with."""
+    one = told()
+    search = one.begun(SMALL)
+    cells = SimpleNamespace(cells={"A": ("cell",)}, prices=prices(0.5, 0.5))
+    one.patch(module, "prices_in_cells", lambda *_, **__: cells)
+    one.worth["A"] = worth
+    search.price_in_cells(inf, 60.0)
+    assert one.asked[-1][1:4] == ([1.5, 1.5], 30.0, ("cell",))
+    assert (search._centre is cells.prices) == lower
+
+
+def test_prices_of_least_cost_are_of_one_gpu_type_and_a_plan_and_the_likeliest_are_taken(told):
+    """At a price of p the known content is worth 20 (1 + p) on two GPUs each, less 10 p: least at none."""
+    one = told()
+    search = one.begun(SMALL)
+    offered = [prices(0.9, 0.9), prices(-0.5, -0.5), prices(0.1, 0.1)]
+    asked = []
+    one.patch(module, "prices_of_least_cost", lambda *of, **__: asked.append(of[3]) or offered)
+    assert search.price_at_least_cost(inf)
+    assert asked == [[SMALL.gpu]]
+    assert search._centre is offered[1]
+    offered = [prices(0.9, 0.9)]
+    assert search.price_at_least_cost(inf)
+    assert search._centre.of_rate[0] == -0.5
+    offered = []
+    assert not search.price_at_least_cost(inf)
+    assert not told().begun(POOR).price_at_least_cost(inf)
+    two = told(figures=("A", "B"))
+    assert not two.begun(SMALL).price_at_least_cost(inf)
+
+
+def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where_nothing_came_of_it(told):
+    """At none a GPU is worth 20, at most 40 in all; at prices of 2 below nothing less."""
+    one = told()
+    search = one.begun(SMALL)
+    one.patch(module, "master_prices", lambda *_: prices(-0.4, -0.4))
+    grown = []
+    one.patch(module, "grown", lambda _, own, price, __: grown.append((own, price.tolist())) or GREAT)
+    part = module.PART
+    assert search.price(inf)
+    at = -0.4 * part
+    assert one.asked[-1][1] == pytest.approx([1 + at, 1 + at])
+    assert one.asked[-1][-2:] == (module.GAP, module.CELLS)
+    assert grown == [(SMALL, pytest.approx([1 + at, 1 + at]))]
+    assert search._centre.of_rate[0] == pytest.approx(at)
+    assert search._part == part  # a content came of it
+    assert search._known.all() == [SMALL, GREAT]
+    assert search.price(inf)
+    assert search._part == (1 + part) / 2
+    assert search.price(inf)
+    assert search._part == (1 + (1 + part) / 2) / 2
+    # Prices on the way that are worth more are asked at, and left.
+    one.patch(module, "master_prices", lambda *_: prices(-0.3, -1.0))
+    search._centre = prices(-0.5, -0.9)
+    one.patch(search, "_likely", lambda own: {-0.5: 3.0, -0.3: 1.0}.get(own.of_rate[0], 5.0))
+    assert search.price(inf)
+    assert search._centre.of_rate[0] == -0.5
+
+
+@pytest.mark.parametrize(
+    ("worth", "contents", "learnt"), [(50.0, (), False), (49.999, (), False), (49.0, (), True), (50.0, (GREAT,), True)]
+)
+def test_where_no_prices_are_better_the_question_is_asked_longer_and_tells_whether_it_helped(
+    told, worth, contents, learnt
+):
+    one = told()
+    search = one.begun(SMALL)
+    one.patch(module, "master_prices", lambda *_: prices(0.0, 1e-7))
+    number = len(one.asked)
+    one.worth["A"], one.contents = worth, contents
+    assert search.price(inf) == learnt
+    assert [own[1:] for own in one.asked[number:]] == [
+        ([1.0, 1.0], 20.0, (), module.LEAST_GAP, module.MOST_CELLS),
+    ]
+    again = told()
+    search = again.begun(SMALL)
+    again.worth["A"], again.contents = worth, contents
+    assert search.sharpen(inf) == learnt
+    assert again.asked[-1][-2:] == (module.LEAST_GAP, module.MOST_CELLS)
+
+
+def test_of_many_known_contents_the_most_valuable_grow(told):
+    one = told()
+    search = one.begun(SMALL)
+    many = [content("A", 6.0, 6.0 + i) for i in range(10)] + [content("B", 99.0, 99.0)]
+    search._known.add(many)
+    grown = []
+    one.patch(module, "grown", lambda _, own, *__: grown.append(own) or own)
+    search._grow(prices(0.0, 0.0))
+    assert grown == sorted([SMALL, *many[:-1]], key=lambda own: -sum(own.carried))[: module.GROWN]
+
+
+@pytest.mark.parametrize(("mix", "kept"), [(None, [SMALL]), ([GREAT, SMALL], [GREAT, SMALL]), ([POOR], [SMALL])])
+def test_the_best_whole_numbers_are_kept_if_they_are_more(told, mix, kept):
+    one = told(gap=0.25)
+    search = one.begun(SMALL)
+    asked = []
+    one.patch(module, "best_mix", lambda *of, time_limit_s, gap: asked.append((of[2:], time_limit_s, gap)) or mix)
+    search.mix()
+    assert asked == [(([SMALL], [SMALL]), inf, 0.25)]
+    assert search._plan == kept
+    search._deadline = -inf
+    search.mix()
+    assert asked[-1][1] == module.LEAST_S
+
+
+def test_a_plan_of_least_cost_is_looked_for_in_a_part_of_the_time_that_is_left(monkeypatch):
+    asked = []
+    found = SimpleNamespace(gpus=(SMALL.gpu, CutGpu("B", ())))
+    monkeypatch.setattr(
+        module, "solve_mixed_fleet", lambda *of, time_limit_s: asked.append((of, time_limit_s)) or found
+    )
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    assert module._of_least_cost("place", 110.0, "others", 0.25) == [SMALL.gpu]
+    assert asked == [(("others", "place"), 2.5)]
+    for end in (100.0, 90.0):
+        assert module._of_least_cost("place", end, "others", 0.25) is None
+    assert len(asked) == 1
+    found = SimpleNamespace(gpus=None)
+    assert module._of_least_cost("place", 110.0, "others", 0.25) is None
+
+
+@pytest.mark.parametrize(("solo", "stopped"), [([1.0, 0.0], None), ([1.0, 1.0], StopReason.INFEASIBLE)])
+def test_what_cannot_be_served_at_all_has_no_most_capacity(told, solo, stopped):
+    one = told()
+    one.resolved.problem.settings = SimpleNamespace(capacity_weights="equal")
+    asked = []
+    one.patch(module, "solo_capacity", lambda _: np.array(solo))
+    one.patch(module, "replace", lambda resolved, **_: resolved)
+    cheap = SimpleNamespace(stopped=stopped, gpus=None, solver="of least cost")
+    one.patch(module, "solve_mixed_fleet", lambda *_, **__: asked.append(1) or cheap)
+    found = module.most_capacity_shared(one.resolved, None, (), on_answer=asked.append, time_limit_s=60.0)
+    assert (found.stopped, found.value, found.limit) == (StopReason.INFEASIBLE, None, None)
+    assert asked == ([1] if stopped else [])
