@@ -148,3 +148,188 @@ def test_replicas_that_must_be_there_beside_whole_partitions_are_pieces_of_the_r
 def test_a_rest_is_alone_on_the_cheapest_partition_that_carries_it():
     usd = np.array([1.0, 2.1])
     assert module._cheapest_alone([SMALL, LARGE], usd, np.array([4.4, 1.0, 10.5])).tolist() == [0, 1, 1]
+
+
+def offers_of(packing, k, *, draw=None):
+    """Returns the rounds on one size for all pieces that are waiting, and these pieces."""
+    waiting = np.flatnonzero(packing._left_rps > 0)
+    return list(packing._offers(k, waiting, np.ones(len(waiting)), draw)), waiting
+
+
+@pytest.mark.parametrize("slots_kept", [True, False])
+def test_rounds_are_as_long_as_somebody_bears_and_have_the_shortest_turns_that_are_in_time(slots_kept):
+    """Property: who loses least of its time there comes first, and of those who lose alike the longer turn."""
+    offered = 0
+    for seed in range(4):
+        packing, *_ = drawn(seed, memory=True, busier=4.0, slots_kept=slots_kept)
+        for k, size in enumerate(packing._slots):
+            offers, waiting = offers_of(packing, k)
+            bears = packing._rule.longest_ms(size.batch, size.latency_ms, packing._rest_rps)
+            bears = np.where(bears >= size.latency_ms, bears, 0.0)
+            lengths = sorted({float(bears[w].max()) for w in waiting} - {0.0})
+            assert [one.ms for one in offers] == pytest.approx(lengths, rel=1e-8)
+            for one in offers:
+                turns = {}
+                for w in waiting.tolist():
+                    own = [(ms, j) for j, ms in enumerate(size.latency_ms[w].tolist()) if bears[w, j] >= one.ms]
+                    if own:
+                        turns[w] = min(own)
+                assert sorted(one.services.tolist()) == sorted(turns)
+                assert one.slot == k
+                found = zip(
+                    one.services.tolist(), one.takes_ms.tolist(), one.option.tolist(), one.memory_mib, strict=True
+                )
+                loses = []
+                for w, ms, option, mib in found:
+                    assert (ms, option) == turns[w]
+                    assert mib == size.memory_mib[w, option]
+                    loses.append((round(packing._usd[k] * ms / one.ms / packing._pays[w], 2), -ms))
+                assert loses == sorted(loses)
+                offered += 1
+    assert offered > 20
+
+
+@pytest.mark.parametrize("chance", [None, 1])
+def test_of_many_lengths_of_rounds_some_are_tried(monkeypatch, chance):
+    """Evenly spread ones, the longest among them, or any that are drawn."""
+    packing, *_ = drawn(0, busier=4.0)
+    every = [one.ms for one in offers_of(packing, 1)[0]]
+    monkeypatch.setattr(module, "LENGTHS", 4)
+    found = [one.ms for one in offers_of(packing, 1, draw=chance and random.Random(chance))[0]]
+    assert (len(found), found) == (4, sorted(found))
+    assert set(found) < set(every)
+    assert chance or [every.index(ms) for ms in found] == [0, 3, 6, len(every) - 1]
+    monkeypatch.setattr(module, "LENGTHS", len(every))
+    assert [one.ms for one in offers_of(packing, 1)[0]] == every
+
+
+@pytest.mark.parametrize("fillers", [0, 2, 60])
+def test_a_round_has_the_first_services_that_fit_and_some_later_ones(monkeypatch, fillers):
+    """Property: by trying one after the other; from the first that does not fit, so many more are looked at."""
+    monkeypatch.setattr(module, "FILLERS", fillers)
+    rounds = tight = 0
+    for seed in range(6):
+        packing, *_ = drawn(seed, least=(1, 2), memory=True, busier=4.0)
+        draw = random.Random(seed)
+        for k, size in enumerate(packing._slots):
+            for one in offers_of(packing, k)[0]:
+                order = sorted(draw.sample(range(len(one.services)), draw.randrange(len(one.services) + 1)))
+                chosen, owners, left, mib, looked = [], set(), one.ms, size.capacity_mib, None
+                for i in order:
+                    owner = int(packing._owner[one.services[i]])
+                    if owner in owners:
+                        continue
+                    owners.add(owner)
+                    fits = one.takes_ms[i] <= left * (1 + 1e-12) and one.memory_mib[i] <= mib
+                    tight += one.takes_ms[i] <= left < np.inf and one.memory_mib[i] > mib
+                    if not fits and looked is None:
+                        looked = 0
+                    if looked is not None:
+                        looked += 1
+                        if looked > fillers:
+                            break
+                    if fits:
+                        left, mib = left - one.takes_ms[i], mib - one.memory_mib[i]
+                        chosen.append(i)
+                found = packing._round(one, np.array(order, dtype=np.int64))
+                if len(chosen) < 2:
+                    assert found is None
+                    continue
+                rounds += 1
+                assert found.services == tuple(one.services[chosen].tolist())
+                assert found.options == tuple(one.option[chosen].tolist())
+    assert min(rounds, tight) > 10
+
+
+def test_each_partition_has_the_best_content_of_those_who_are_left():
+    """Property: of all rounds that are offered and of everybody alone, by what they pay for what it costs."""
+    for seed in range(3):
+        packing, *_ = drawn(seed, memory=True, busier=4.0)
+        offers = [one for k in range(2) for one in offers_of(packing, k)[0]]
+        left = set(np.flatnonzero(packing._left_rps > 0).tolist())
+        for content in packing.filled(math.inf):
+            rate = packing.worth(content) / packing._usd[content.slot]
+            assert packing.worth(content) == pytest.approx(sum(packing._pays[w] for w in content.services))
+            for one in offers:
+                places = [i for i, w in enumerate(one.services.tolist()) if w in left]
+                other = packing._round(one, np.array(places, dtype=np.int64))
+                assert other is None or packing.worth(other) / packing._usd[other.slot] <= rate * (1 + 1e-9)
+            alone = [packing._pays[w] / packing._usd[packing._alone[w]] for w in left]
+            assert max(alone) <= rate * (1 + 1e-9)
+            left -= set(content.services)
+        assert not left
+
+
+def test_many_services_are_dealt_with_in_parts_the_most_patient_ones_first(monkeypatch):
+    packing, *_ = drawn(3, busier=4.0)
+    monkeypatch.setattr(module, "AT_ONCE", 4)
+    contents = packing.filled(math.inf)
+    assert_holds(packing, contents)
+    longest = [
+        max(
+            (own for size in packing._slots for own in longest_of(packing, size)[w] if own > 0),
+            default=0.0,
+        )
+        for w in range(len(packing._left_rps))
+    ]
+    order = sorted(np.flatnonzero(packing._left_rps > 0).tolist(), key=lambda w: -longest[w])
+    parts = [set(order[i : i + 4]) for i in range(0, len(order), 4)]
+    seen = [next(i for i, part in enumerate(parts) if part >= set(one.services)) for one in contents]
+    assert seen == sorted(seen)
+
+
+def longest_of(packing, size):
+    """Returns how long rounds may be in which a turn carries a service, and no shorter than the turn; else 0."""
+    found = packing._rule.longest_ms(size.batch, size.latency_ms, packing._rest_rps)
+    return np.where(found >= size.latency_ms, found, 0.0).tolist()
+
+
+def test_what_is_filled_anew_stays_only_where_it_costs_less_or_leaves_more_room_in_one():
+    better = 0
+    for seed in range(6):
+        packing, *_ = drawn(seed, busier=4.0)
+        draw = random.Random(seed)
+        contents = packing.filled(-math.inf)  # each alone, which is easily bettered
+        for _ in range(8):
+            found = packing.improved(contents, draw)
+            if found is None:
+                continue
+            assert_holds(packing, found)
+            before, after = (
+                (sum(USD[one.slot] for one in own), -sum((packing.worth(one) / USD[one.slot]) ** 2 for one in own))
+                for own in (contents, found)
+            )
+            assert after[0] < before[0] - 1e-9 or (after[0] <= before[0] + 1e-9 and after[1] < before[1])
+            contents, better = found, better + 1
+    assert better >= 6
+
+
+@pytest.mark.parametrize(
+    ("together", "among", "tried"), [(99, 99, True), (None, 0, True), (0, None, True), (-1, 0, False), (0, -1, False)]
+)
+def test_services_are_exchanged_where_they_and_their_partitions_are_not_too_many(monkeypatch, together, among, tried):
+    """Limits are as many as there are, and one fewer. What is found costs no more than was asked for."""
+    packing, *_ = drawn(7, least=(1, 2), busier=2.0)
+    contents = packing.filled(-math.inf)
+    services = sum(len(one.services) for one in contents)
+    if together is not None:
+        monkeypatch.setattr(module, "TOGETHER", together if together > 9 else services + together)
+    if among is not None:
+        monkeypatch.setattr(module, "AMONG", among if among > 9 else len(contents) + among)
+    most_usd = 0.45 * packing.usd(contents)
+    assert packing.usd(contents) == pytest.approx(sum(USD[one.slot] for one in contents))
+    found = packing.exchanged(contents, most_usd, np.random.default_rng(1), math.inf)
+    assert (found is not None) == tried
+    if found is not None:
+        assert_holds(packing, found)
+        assert packing.usd(found) <= most_usd * (1 + 1e-9)
+        assert packing.exchanged(contents, most_usd, np.random.default_rng(1), -math.inf) is None
+        assert packing.exchanged(contents, 0.0, np.random.default_rng(1), math.inf) is None
+
+
+def test_a_content_has_to_carry_what_is_left_of_each_service_or_what_it_carries():
+    packing, *_ = drawn(0, busier=40.0)
+    for one in packing.filled(math.inf):
+        expected = [min(packing._left_rps[w], rps) for w, rps in zip(one.services, one.carried_rps, strict=True)]
+        assert packing.needed_rps(one) == pytest.approx(tuple(expected))
+    assert packing.refilled([], random.Random(1)) == []

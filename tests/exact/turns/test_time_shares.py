@@ -52,10 +52,26 @@ def test_no_way_to_be_served_takes_less_of_a_partition_for_what_it_carries(busie
     assert several > 5 or busier < 60
 
 
-def test_who_carries_more_alone_than_in_any_round_needs_as_many_partitions_as_its_rate_is():
-    """The best operating point carries twice what rounds do; half of it, and a rate of two and a half."""
+@pytest.mark.parametrize("seconds", [1.0, 3600.0])
+def test_who_has_no_partition_for_itself_is_carried_in_rounds_alone(seconds):
+    """Property: by all rounds; also of services of few requests in an hour."""
+    for seed in range(4):
+        two, rate_rps, rule = drawn(seed, busier=20.0)
+        rule, rate_rps = replace(rule, slo_ms=seconds * rule.slo_ms), rate_rps / seconds
+        for slots in two:
+            slots = replace(slots, alone_rps=np.zeros(len(rate_rps)), latency_ms=seconds * slots.latency_ms)
+            shares, parts = time_shares(slots, rate_rps, rule), greatest_parts(slots, rate_rps, rule)
+            for w in range(len(rate_rps)):
+                found = list(ways(slots, rate_rps, rule, w))
+                assert shares[w] == pytest.approx(min((u / y for y, u in found), default=math.inf), rel=1e-6), (seed, w)
+                assert parts[w] == pytest.approx(max((y for y, _ in found), default=0.0), rel=1e-6), (seed, w)
+
+
+@pytest.mark.parametrize("part", [2.0, 1e-4])
+def test_who_carries_more_alone_than_in_any_round_needs_as_many_partitions_as_its_rate_is(part):
+    """The best operating point is another one than in rounds; half of it, and a rate of two and a half."""
     (slots, _), rate_rps, rule = drawn(1)
-    most = 2 * slots.alone_rps
+    most = part * slots.alone_rps
     for times in (0.5, 2.5):
         slots = replace(slots, alone_rps=most, latency_ms=np.full_like(slots.latency_ms, np.inf))
         assert time_shares(slots, times * most, rule) == pytest.approx(np.full(len(most), max(times, 1.0)))
@@ -115,3 +131,16 @@ def test_prices_of_nothing_prove_nothing():
     shares = np.array([[0.5, 0.2]])
     assert cost_bound(np.zeros(1), shares, [Cut("g", 2.0, {0: 1})]) == 0.0
     assert cost_bound(np.ones(1), shares, []) == 0.0
+
+
+def test_replicas_have_a_price_where_they_are_limited_and_it_is_said():
+    """0.5 of a partition at 2 USD; two replicas at most, each with a quarter: four are needed at least."""
+    shares, cuts = np.array([[0.5]]), [Cut("g", 2.0, {0: 1})]
+    limits = MostReplicas(np.array([2.0]), np.array([[0.25]]))
+    price, replica_usd = np.array([2.0]), np.array([3.0])
+    assert cost_bound(price, shares, cuts, limits) == 1.0
+    assert cost_bound(price, shares, cuts, None, replica_usd) == 1.0
+    assert cost_bound(price, shares, cuts, limits, replica_usd) == 1.0 + 3 * 4 - 2 * 3
+    assert cost_bound(price, shares, cuts, MostReplicas(np.array([np.inf]), limits.parts), replica_usd) == 1.0
+    # Limits that bind nobody take nothing off.
+    assert cost_bound(price, shares, cuts, MostReplicas(np.array([9.0]), limits.parts), replica_usd) == 1.0
