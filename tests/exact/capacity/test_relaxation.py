@@ -44,6 +44,17 @@ def test_the_best_solution_in_parts_keeps_the_rates_and_its_prices_prove_just_wh
     assert price_limit(problem, weights, found.price, found.rate_price).at(counts) == pytest.approx(value, rel=1e-6)
 
 
+@pytest.mark.parametrize("times", [1e-12, 1e12])
+def test_what_a_request_counts_in_any_unit_changes_no_price_but_by_that(times, monkeypatch):
+    told(monkeypatch, module)
+    problem = drawn_cuts(4)
+    one, other = relaxation(problem, np.ones(3)), relaxation(problem, np.full(3, times))
+    assert one.price.max() > 1
+    assert other.price / times == pytest.approx(one.price)
+    assert other.rate_price / times == pytest.approx(one.rate_price)
+    assert other.partitions == pytest.approx(one.partitions)
+
+
 def test_gpus_that_are_too_few_even_in_parts_have_no_solution(monkeypatch):
     told(monkeypatch, module)
     problem = drawn_cuts(0, limited=False)

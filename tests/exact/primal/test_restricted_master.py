@@ -2,6 +2,7 @@
 
 from itertools import combinations, combinations_with_replacement, product
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sliceplan.solver.exact.cost_lattice import lattice_of
 from sliceplan.solver.exact.covers.undecided_classes import Classes, UndecidedClasses
 from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.mps.program import MpsAnswer, MpsPart
+from sliceplan.solver.exact.primal import restricted_master as module
 from sliceplan.solver.exact.primal.restricted_master import MpsChoice, choose_covers
 
 CUTS, TYPE_OF_CUT = np.array([[2, 0], [1, 1], [0, 3]]), np.array([0, 0, 1])
@@ -112,10 +114,14 @@ def test_any_plan_that_keeps_the_counts_will_do_where_no_cost_is_asked_for():
     assert plans > 2
 
 
-def test_without_time_it_is_said_that_time_ended_the_program():
+def test_that_time_ended_the_program_is_said_beside_the_plan_that_it_has(monkeypatch):
     near, supply, steps = drawn(1)
-    assert asked(near, supply, steps).covers is not None
-    found = choose_covers(near, supply, least_cost=0.0, steps=steps, slices=None, time_limit_s=0.0, most_classes=3)
+    monkeypatch.setattr(module, "end_of", lambda _: "time_limit")
+    found = asked(near, supply, steps)
+    assert (found.covers is not None, found.limited) == (True, True)
+    nothing = SimpleNamespace(has_primal_feasible_solution=lambda: False)
+    monkeypatch.setattr(module, "run_highs", lambda *_, **__: nothing)
+    found = asked(near, supply, steps)
     assert (found.covers, found.limited) == (None, True)
 
 
