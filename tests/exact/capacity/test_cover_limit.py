@@ -68,6 +68,33 @@ def test_a_rate_loses_no_less_than_is_said_and_not_much_more(seed):
     assert (taken @ (price - value.min(axis=0)) >= losses.sum() - 1e-9).all()
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 6, 7, 9, 11, 600 / 598.5])
+def test_partitions_that_carry_a_part_of_a_rate_are_as_many_as_that_says(number):
+    """Each as large a part as makes so many, whole steps of the rate or not; a little less makes one more."""
+    capacity = np.array([[130.0 / number, 0.0]])
+    resolved = SimpleNamespace(capacity_rps=capacity, required_rps=np.array([130.0]))
+    steps = _steps(resolved, np.array([True]))
+    losses, taken = _least_losses(np.array([3.0, 1.0]), np.array([[2.5, 0.0]]), capacity > 0, steps)
+    assert losses == pytest.approx([0.5 * np.ceil(number)])
+    assert taken.tolist() == [np.ceil(number), 0]
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e6])
+def test_a_limit_is_as_many_times_greater_as_rates_and_what_they_count_are(unit, monkeypatch):
+    """Requests in an hour in place of a second, or ones that count little."""
+    told(monkeypatch, module, relaxation_module)
+    monkeypatch.setattr(module, "STEPS", 40)
+    problem = drawn_cuts(4, services=2)
+    counts = {entry.gpu.name: entry.available for entry in problem.fleet}
+    weights, relaxed = np.array([1.0, 2.0]), relaxation(problem, np.array([1.0, 2.0]))
+    limit = cover_limit(problem, weights, relaxed, 0.0, time_limit_s=-1.0).at(counts)
+    other = replace(relaxed, price=unit * relaxed.price, rate_price=unit * relaxed.rate_price)
+    assert cover_limit(problem, unit * weights, other, 0.0, time_limit_s=-1.0).at(counts) == pytest.approx(unit * limit)
+    problem.capacity_rps, problem.required_rps = unit * problem.capacity_rps, unit * problem.required_rps
+    other = replace(relaxed, price=unit * relaxed.price)
+    assert cover_limit(problem, weights, other, 0.0, time_limit_s=-1.0).at(counts) == pytest.approx(unit * limit)
+
+
 def test_the_sharper_limit_is_asked_for_wherever_there_is_a_relaxation_and_a_plan(monkeypatch):
     fleet = [{"gpu": "A100-80GB", "count": 2}]
     resolved = resolve(problem_of([{"model": "bert", "rate_rps": 50, "slo_ms": 300}], fleet=fleet), shipped_profiles())
