@@ -59,12 +59,12 @@ def test_a_fleet_is_worth_what_the_best_use_of_each_of_its_gpus_is():
     assert _fleet_value(SimpleNamespace(fleet=fleet), prices([[0, 1]], [1], [0.0, 0.5])) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("late", "counts"), [(False, [[None] * 2, [20, None], [21, None]]), (True, [[None] * 2])])
+@pytest.mark.parametrize(("late", "counts"), [(False, [[None] * 2, [30, None], [32, None]]), (True, [[None] * 2])])
 def test_prices_of_scarce_types_are_those_of_the_gpus_that_there_are_and_of_a_few_more(monkeypatch, late, counts):
     seen = []
     monkeypatch.setattr(module, "fleet_prices", lambda resolved, **_: seen.append(resolved.fleet))
     monkeypatch.setattr(module, "replace", lambda one, **fields: SimpleNamespace(**vars(one) | fields))
-    fleet = (SimpleNamespace(available=20), SimpleNamespace(available=None))
+    fleet = (SimpleNamespace(available=30), SimpleNamespace(available=None))
     deadline = -inf if late else inf
     assert len(list(prices_to_choose_by(SimpleNamespace(fleet=fleet), deadline=deadline))) == len(counts)
     assert [[entry.available for entry in one] for one in seen] == counts

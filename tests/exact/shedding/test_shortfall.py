@@ -145,3 +145,43 @@ def test_whom_the_rules_of_mps_keep_from_every_gpu_is_named_alone(monkeypatch, p
     assert [one.workload for one in answer] == ["w1", "w3"]
     assert answer[0].reason.startswith("under mps_rules igniter no ")
     assert words in answer[0].reason
+
+
+@pytest.mark.parametrize(
+    ("rules", "mps", "by"),
+    [("rules", {}, "spares"), ("rules", {"A": 1}, "spares"), (None, {}, "prices"), (None, {"A": 1}, "sets")],
+)
+def test_how_many_would_do_is_asked_with_what_is_kept_free_and_else_of_prices_or_listed_sets(
+    monkeypatch, rules, mps, by
+):
+    """Under MPS of the sets of residents that can be allocated."""
+    columns = [SimpleNamespace(name="a", batches=(1,)), SimpleNamespace(name="b", batches=None)]
+    asked = []
+
+    def answer(name):
+        return lambda *of, **options: asked.append((name, of[1:], options)) or SimpleNamespace(answer=name)
+
+    patched = {
+        "spare_rules": lambda _: rules,
+        "solve_with_spares": answer("spares"),
+        "solve_by_prices": answer("prices"),
+        "solve_cutting_stock": lambda *_, **options: asked.append(("sets", (), options)) or "sets",
+        "mps_items": lambda *_, parts: f"items {parts}",
+        "item_tables": lambda _, shared: [shared],
+        "enumerate_columns": lambda _: SimpleNamespace(columns=columns),
+        "by_columns": lambda _, shared, own: (shared, [one.name for one in own]),
+    }
+    for name, value in patched.items():
+        monkeypatch.setattr(module, name, value)
+    endless = SimpleNamespace(problem=SimpleNamespace(settings=None), mps=mps)
+    assert module._without_counts(endless, 7.0) == by
+    ((name, of, options),) = asked
+    assert (name, options["time_limit_s"]) == (by, 7.0)
+    assert of == (("rules",) if by == "spares" else ())
+    if by == "sets":
+        assert (options["shared"], options["fewest_slices"]) == (("items False", ["a"]), False)
+
+
+def test_without_mps_nobody_is_kept_away_by_its_rules(found, monkeypatch):
+    monkeypatch.setattr(module, "_without_a_recipe", None)
+    assert [one.workload for one in found((0, 2), 2)[0]] == ["w1"]
