@@ -9,8 +9,10 @@ import pytest
 from problems.turn_slots import drawn_slots, drawn_turns
 from scipy.optimize import linprog
 
+from sliceplan.solver.exact.turns.columns import asked as asked_module
 from sliceplan.solver.exact.turns.columns.asked import Asked
 from sliceplan.solver.exact.turns.columns.time_shares import Cut, MostReplicas, cost_bound, greatest_parts, time_shares
+from sliceplan.solver.exact.turns.columns.unit_shares import UnitShares
 
 CUTS = [Cut("g", 2.0, {0: 3}), Cut("g", 2.0, {0: 1, 1: 1})]
 
@@ -144,3 +146,59 @@ def test_replicas_have_a_price_where_they_are_limited_and_it_is_said():
     assert cost_bound(price, shares, cuts, MostReplicas(np.array([np.inf]), limits.parts), replica_usd) == 1.0
     # Limits that bind nobody take nothing off.
     assert cost_bound(price, shares, cuts, MostReplicas(np.array([9.0]), limits.parts), replica_usd) == 1.0
+
+
+def divisions(units):
+    """Yields every way to divide so many units or fewer, as counts of shares by their units."""
+    if units == 0:
+        yield {}
+        return
+    yield from divisions(units - 1)
+    for own in range(1, units + 1):
+        for rest in divisions(units - own):
+            if own >= max(rest, default=0):
+                yield {**rest, own: rest.get(own, 0) + 1}
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_divisions_of_gpus_that_are_worth_more_than_they_cost_are_added_until_the_bound_is_of_all(monkeypatch, limited):
+    """Property: in a few rounds it is a bound, in many that of the program with every division; cuts stand beside."""
+    added = 0
+    for seed in range(6):
+        rng = random.Random(seed)
+        rule, rate_rps = drawn_turns(rng, 4, slots_kept=True)
+        slots = drawn_slots(rng, rule, 6 * rate_rps, (1, 2, 3, 4, 2))
+        most = np.where(np.arange(4) == 1, 1.0 if limited else np.inf, np.inf)
+        asked = Asked.at(slots, 6 * rate_rps, rule, most)
+        divided = [UnitShares("m", 2.0, (0, 1, 2, 3))]
+        cuts = [Cut("g", 9.0, {4: 1})]
+        every = [Cut("m", 2.0, {own - 1: count for own, count in one.items()}) for one in divisions(4) if one]
+        least = in_fractions(asked.shares, [*cuts, *every], asked.replicas)
+        found = []
+        for rounds in (1, 3, 40):
+            monkeypatch.setattr(asked_module, "ROUNDS", rounds)
+            bound, prices = asked.bound(cuts, divided)
+            assert bound <= least * (1 + 1e-9)
+            assert cost_bound(prices, asked.shares, [*cuts, *every]) <= bound * (1 + 1e-9)
+            found.append(bound)
+        assert found == sorted(found)
+        assert found[-1] == pytest.approx(least, rel=1e-6)
+        added += found[-1] > found[0] * (1 + 1e-6)
+        # Without types to divide there is one round.
+        alone = asked.bound([*cuts, *every])[0]
+        assert alone == pytest.approx(least, rel=1e-6)
+    assert added >= 1
+
+
+def test_what_some_services_need_may_be_what_others_rates_ask_for():
+    slots, rate_rps, rule = drawn(1)
+    one, other = (Asked.at(slots, times * rate_rps, rule, np.full(4, 2.0 * times)) for times in (5.0, 30.0))
+    before = one.shares.copy(), one.replicas.parts.copy(), one.replicas.most.copy()
+    found = one.where(np.array([2, 0]), other)
+    for w in range(4):
+        of = other if w in (0, 2) else one
+        assert found.shares[:, w].tolist() == of.shares[:, w].tolist()
+        assert found.replicas.parts[:, w].tolist() == of.replicas.parts[:, w].tolist()
+        assert found.replicas.most[w] == of.replicas.most[w]
+    for own, was in zip((one.shares, one.replicas.parts, one.replicas.most), before, strict=True):
+        assert np.array_equal(own, was)
