@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.mig.spare_rules import SpareRules
 from sliceplan.solver.exact.shedding import first_choice as module
 from sliceplan.solver.exact.shedding.first_choice import (
@@ -111,3 +112,20 @@ def test_the_longest_beginning_of_the_order_is_chosen(monkeypatch, fits):
         # By bisection, everything first.
         assert len(tried) <= 4
     assert len(tried) == 1 or fits < 5
+
+
+def test_who_can_be_served_by_partitions_alone_has_its_cheapest_cover_of_them():
+    """Two of three sizes carry something, in another order than the problem has them."""
+    part = np.array([[0.5, 1.0], [0.4, 0.2], [0.0, 0.0], [1.0, 1.0]])
+    demands = Demands(part, np.array([1, 1, 1, 3]), np.array([NO_LIMIT, 3, NO_LIMIT, NO_LIMIT]))
+    price = np.array([2.5, 9.0, 1.0])
+    known = SimpleNamespace(data=SimpleNamespace(sizes=np.array([2, 0]), demands=demands))
+    rows, partitions = module._own_covers(known, price)
+    assert rows.tolist() == [0, 1, 3]
+    # At 1 and 2.5: two of the first, three of it, nothing, three replicas.
+    assert partitions.tolist() == [[0, 0, 2], [0, 0, 3], [0, 0, 0], [0, 0, 3]]
+    price[0] = 1.5
+    assert module._own_covers(known, price)[1][0].tolist() == [1, 0, 0]
+    nobody = SimpleNamespace(data=SimpleNamespace(sizes=np.array([2, 0]), demands=demands.of(np.array([2]))))
+    rows, partitions = module._own_covers(nobody, price)
+    assert (rows.tolist(), partitions.tolist()) == ([], [[0, 0, 0]])
