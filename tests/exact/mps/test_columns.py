@@ -52,6 +52,7 @@ def test_gpus_are_columns_whose_residents_are_items_and_carry_all_of_a_rate(monk
         gpu("y", (1, 2, 50.0)),
     ]
     assert columns_of_gpus(resolved, shared, gpus) == [Column("x", (0, 1), (4, 8), 24), Column("y", (3,), (2,), 10)]
+    assert columns_of_gpus(resolved, shared, [gpu("x", (1, 8, 40.0), (2, 2, 50.0))]) == []
     twice = [gpu("x", (0, 4, 20.0)), gpu("x", (0, 4, 20.0), (3, 4, 20.0)), gpu("x", (3, 4, 20.0))]
     assert columns_of_gpus(resolved, shared, twice[1:]) == []
     assert columns_of_gpus(resolved, shared, [gpu("y", (0, 2, 50.0)), *twice[:1]]) == [

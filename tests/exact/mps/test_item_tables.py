@@ -1,5 +1,6 @@
 """Which sets of residents fit a GPU, against every choice of a batch size for each of them."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -20,13 +21,18 @@ SERVICES = {
         {"model": "vgg19", "rate_rps": 130, "slo_ms": 45, "batch_sizes": [1, 3, 5], "memory_mib": 5000},
     ],
     "one batch size": [
-        {"model": "vgg19", "rate_rps": 140, "slo_ms": 42, "batch_sizes": [4]},
-        {"model": "ssd", "rate_rps": 60, "slo_ms": 50, "batch_sizes": [2]},
-        {"model": "ssd", "rate_rps": 61, "slo_ms": 50, "batch_sizes": [2]},
+        {"model": "ssd", "rate_rps": 224, "slo_ms": 50, "batch_sizes": [4]},
+        {"model": "vgg19", "rate_rps": 150, "slo_ms": 42, "batch_sizes": [4]},
+        {"model": "alexnet", "rate_rps": 5, "slo_ms": 100, "batch_sizes": [1]},
+    ],
+    "power and cache are short": [
+        {"model": "ssd", "rate_rps": 130, "slo_ms": 48, "batch_sizes": [3, 4]},
+        {"model": "vgg19", "rate_rps": 200, "slo_ms": 40, "batch_sizes": [2, 4]},
+        {"model": "alexnet", "rate_rps": 900, "slo_ms": 24, "batch_sizes": [6, 10]},
     ],
     "some never": [
         {"model": "vgg19", "rate_rps": 100, "slo_ms": 60, "batch_sizes": [2, 4]},
-        {"model": "alexnet", "rate_rps": 50, "slo_ms": 40, "batch_sizes": [1], "memory_mib": 9000},
+        {"model": "alexnet", "rate_rps": 50, "slo_ms": 40, "batch_sizes": [1], "memory_mib": 8192},
         {"model": "resnet50", "rate_rps": 450, "slo_ms": 25, "batch_sizes": [5, 7]},
     ],
 }
@@ -119,6 +125,8 @@ def test_every_set_that_fits_is_listed_with_what_it_needs(kind, copies):
         if memory <= table.mps.memory_mib and fits.any():
             expected.add(tuple(number[i] for i in members))
     assert {items for items, column in found.items() if column.batches is not None} == expected
+    if table.one_batch:
+        assert {column.items for column in listed.columns} == expected
     for column in listed.columns:
         members = [column.items[at] // 10 - 1 for at in range(len(column.items))]
         assert list(column.items) == sorted(column.items)
@@ -177,3 +185,12 @@ def test_who_takes_a_gpu_for_itself_has_no_neighbour():
     assert table.dedicated.tolist() == [True, False, False]
     sets = {column.items for column in enumerate_columns(table).columns}
     assert sets == {(0,), (1,), (2,), (1, 2)}
+
+
+def test_who_needs_all_of_a_gpu_is_listed_and_who_needs_more_is_not():
+    table = table_of("one batch size")
+    units = int(table.least[0])
+    for capacity, there in ((units, True), (units - 1, False)):
+        mps = replace(table.mps, capacity_units=capacity)
+        smaller = ItemTable(mps, table.items, table.numbers.tolist(), table.copies)
+        assert ((10,) in {column.items for column in enumerate_columns(smaller).columns}) == there

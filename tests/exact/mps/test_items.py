@@ -1,6 +1,7 @@
 """Into how many residents the rate of a service under MPS is split."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -160,3 +161,10 @@ def test_under_igniters_rules_the_parts_of_a_recipe_make_up_the_rate_with_one_ba
         assert all(0 < item.part <= 1 and len(item.batches) == 1 for item in own)
         assert sum(item.required_rps for item in own) == pytest.approx(float(resolved.required_rps[one.members[0]]))
     assert not found.splits
+
+
+def test_rates_below_one_are_split_as_others_are(monkeypatch):
+    """A GPU carries 0.4 requests/s alone."""
+    monkeypatch.setattr(module, "alone_on", lambda *_: SimpleNamespace(greatest_rps=np.array([0.4])))
+    assert recipes(1.0, parts=False)[0] == [equal(3), pytest.approx([0.4, 0.4, 0.2])]
+    assert recipes(0.4, parts=False)[0] == [[1.0]]

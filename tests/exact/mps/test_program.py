@@ -118,7 +118,9 @@ def test_beside_partitions_a_workload_takes_what_it_likes_of_its_recipes_as_ofte
     )
     columns = [Column("x", (0, 1), (1, 1), 5), Column("y", (0, 2), (1, 1), 40), Column("x", (1,), (1,), 1)]
     model = mathopt.Model()
-    part = by_columns(resolved_of([[2.0], [0.0], [2.0]]), MpsItems(items, classes, True), columns)(model, [1, 1, 1])
+    part = by_columns(resolved_of([[2.0, 0.0], [0.0, 0.0], [2.0, 0.0]]), MpsItems(items, classes, True), columns)(
+        model, [1, 1, 1]
+    )
     assert part.settled == {1}
     assert set(part.carried) == set(part.replicas) == {0, 2}
     for w in (0, 2):
@@ -139,6 +141,19 @@ def test_beside_partitions_a_workload_takes_what_it_likes_of_its_recipes_as_ofte
         assert sum((1 / 3, 1 / 2, 1.0)[i] for i in own) >= 1 - 1e-6
         assert len(own) >= 3
     assert answer.residents[2] == [1]
+
+
+def test_who_can_use_partitions_need_not_be_on_a_gpu_under_mps():
+    classes = (WorkloadClass((0, 1), ((0, 0), (1,))),)
+    model = mathopt.Model()
+    columns = [Column("x", (0, 1), (1, 1), 5)]
+    part = by_columns(resolved_of([[0.0, 2.0]] * 2), MpsItems((item(0.5), item()), classes, False), columns)(
+        model, [1] * 2
+    )
+    value, values = least(model, cost_terms(part))
+    answer = part.decode(values)
+    assert (value, answer.columns) == (0, ())
+    assert not any(answer.residents.values())
 
 
 def test_what_no_set_holds_cannot_be_served():
