@@ -51,9 +51,6 @@ BETTER = 1 + 1e-9
 
 MOST_ROUNDS = 60
 
-ENOUGH = 1e-3
-"""Relative distance of the master's value to the bound at which the rounds end."""
-
 
 @dataclass(frozen=True)
 class GeneratedColumns:
@@ -73,7 +70,7 @@ def generate_columns(
     deadline: float,
 ) -> GeneratedColumns:
     """
-    Generates columns until the deadline (`time.monotonic`), or until the bound is reached.
+    Generates columns until no more are found, or for most of the time to the deadline (`time.monotonic`).
 
     Every item gets at least a column of its own, so that what can be served at all can be served by the columns.
 
@@ -90,10 +87,10 @@ def generate_columns(
         alone = np.flatnonzero(table.least <= table.mps.capacity_units)[:, None]
         _add(pool, _judged_sets(table, alone))
     _add(pool, start)
-    bound, started = 0.0, time.monotonic()
+    started = time.monotonic()
     for _ in range(MOST_ROUNDS):
-        duals, value = _master(list(pool.values()), wanted, price)
-        if value <= bound * (1 + ENOUGH) or time.monotonic() > started + 0.75 * (deadline - started):
+        duals, _ = _master(list(pool.values()), wanted, price)
+        if time.monotonic() > started + 0.75 * (deadline - started):
             break
         before = len(pool)
         for table in few:

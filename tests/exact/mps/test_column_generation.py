@@ -1,6 +1,6 @@
 """Column generation, part by part: prices of residents, and the most that a set can collect, by trying all sets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import inf
 from types import SimpleNamespace
@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from problems.igniter_instances import FLEET
+from problems.instances import problem_of
 
 from sliceplan.solver.exact.mps import column_generation as module
 from sliceplan.solver.exact.mps.column_generation import most_collected
-from sliceplan.solver.exact.mps.columns import Column
+from sliceplan.solver.exact.mps.columns import Column, ItemTable, enumerate_columns, item_tables
+from sliceplan.solver.exact.mps.items import mps_items
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
 
 UNITS, CLIENTS, MEMORY = 10, 3, 8.0
 
@@ -129,7 +134,13 @@ def test_a_pool_has_each_possible_set_of_a_type_once():
 
 @pytest.mark.parametrize(
     ("recipes", "on_mig", "splits", "bound"),
-    [(1, False, False, 6.0), (2, False, False, None), (1, True, False, None), (1, False, True, None)],
+    [
+        ([1], False, False, 6.0),
+        ([2], False, False, None),
+        ([1, 2], False, False, None),
+        ([1], True, False, None),
+        ([1], False, True, None),
+    ],
 )
 def test_there_is_a_bound_only_where_workloads_are_served_in_one_way(monkeypatch, recipes, on_mig, splits, bound):
     """Worth 12 on a GPU that costs 3 prices count a quarter; two workloads of 12 each: 6."""
@@ -143,11 +154,88 @@ def test_there_is_a_bound_only_where_workloads_are_served_in_one_way(monkeypatch
     ]
     for one in of_type:
         one.with_fewer_batches = lambda _, one=one: one
-    shared = SimpleNamespace(
-        items=[0], classes=[SimpleNamespace(recipes=[(0,)] * recipes, members=[0, 1])], splits=splits
-    )
+    members = [[0, 1], []]
+    classes = [SimpleNamespace(recipes=[(0,)] * n, members=own) for n, own in zip(recipes, members, strict=False)]
+    shared = SimpleNamespace(items=[0], classes=classes, splits=splits)
     fleet = [SimpleNamespace(gpu=SimpleNamespace(name=name), price_per_hour=3.0) for name in ("x", "y")]
     resolved = SimpleNamespace(fleet=fleet, capacity_rps=np.full((2, 1), float(on_mig)))
     found = module.generate_columns(resolved, shared, of_type, [column("x", 0)], deadline=inf)
     assert found.columns == [column("x", 0)]
     assert found.cost_bound == bound
+
+
+def table_of(*workloads, copies=None, **settings):
+    """Returns the table of some services on V100s, of which so many copies may be there."""
+    problem = problem_of(workloads, fleet=FLEET, mps_rules="igniter", **settings)
+    resolved = resolve(problem, shipped_profiles())
+    (table,) = item_tables(resolved, mps_items(resolved, parts=False))
+    return table if copies is None else ItemTable(table.mps, table.items, table.numbers.tolist(), np.array(copies))
+
+
+SERVICES = [
+    {"model": "alexnet", "rate_rps": 700, "slo_ms": 16, "memory_mib": 4096},
+    {"model": "resnet50", "rate_rps": 300, "slo_ms": 30, "memory_mib": 8192},
+    {"model": "vgg19", "rate_rps": 130, "slo_ms": 45},
+    {"model": "ssd", "rate_rps": 130, "slo_ms": 55},
+]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_few_items_every_set_that_is_worth_more_than_its_gpu_is_found_the_most_valuable_first(seed):
+    """Property: the oracle lists all sets of several residents; those of one are there from the beginning."""
+    draw = np.random.default_rng(seed)
+    table = table_of(*SERVICES, copies=draw.integers(1, 4, 4))
+    worth, price = draw.uniform(0.1, 1.0, 4) * (draw.random(4) < 0.85), float(draw.uniform(0.8, 1.5))
+    found = module._priced(table, worth, price, inf)
+    expected = {
+        one.items
+        for one in enumerate_columns(table).columns
+        if len(one.items) > 1 and all(worth[i] for i in one.items) and sum(worth[i] for i in one.items) > price
+    }
+    assert {one.items for one in found} == expected
+    assert len(found) == len(expected)
+    values = [sum(worth[i] for i in one.items) for one in found]
+    assert values == sorted(values, reverse=True)
+    units = {one.items: (one.batches, one.units) for one in enumerate_columns(table).columns}
+    assert all(units[one.items] == (one.batches, one.units) for one in found)
+    if len(expected) > 1:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "NEW_COLUMNS", 1)
+            (best,) = module._priced(table, worth, price, inf)
+        assert best == found[0]
+    object.__setattr__(table.mps, "clients", 2)
+    assert {one.items for one in module._priced(table, worth, price, inf)} == {
+        items for items in expected if len(items) == 2
+    }
+    assert module._priced(table, worth, price, 0.0) == []
+
+
+def test_a_set_that_is_worth_just_its_gpu_is_none():
+    table = table_of(*SERVICES, copies=[1] * 4)
+    worth = np.array([0.5, 0.5, 0.0, 0.0])
+    assert module._priced(table, worth, 1.0, inf) == []
+    assert [one.items for one in module._priced(table, worth, 0.999, inf)] == [(0, 1)]
+
+
+def test_those_are_grown_that_hold_most_with_their_room_at_the_best_density():
+    table = SimpleNamespace(mps=SimpleNamespace(capacity_units=10))
+    worth, sets = np.array([1.0, 4.0, 2.0]), np.array([[0, 0], [0, 1], [0, 2], [1, 1]])
+    least = np.array([[1, 1], [1, 5], [1, 2], [5, 5]])
+    # With half a unit's worth for each unit of room: 2 + 4, 5 + 2, 3 + 3.5, 8 + 0.
+    for keep, expected in ((4, [3, 1, 2, 0]), (2, [3, 1])):
+        kept, units = module._promising(table, worth, 0.5, sets, least, keep=keep)
+        assert kept.tolist() == sets[expected].tolist()
+        assert units.tolist() == least[expected].tolist()
+
+
+def test_every_item_has_a_column_of_its_own_be_it_of_all_of_a_gpu():
+    large = {"model": "vgg19", "rate_rps": 200, "slo_ms": 40}
+    problem = problem_of([large, {**large, "rate_rps": 40}], fleet=FLEET, mps_rules="igniter")
+    resolved = resolve(problem, shipped_profiles())
+    ((gpu, mps),) = resolved.mps.items()
+    needs = item_tables(resolved, mps_items(resolved, parts=False))[0].least
+    resolved = replace(resolved, mps={gpu: replace(mps, capacity_units=int(needs[0]))})
+    shared = mps_items(resolved, parts=False)
+    found = module.generate_columns(resolved, shared, item_tables(resolved, shared), [], deadline=inf)
+    assert {(0,), (1,)} <= {one.items for one in found.columns}
+    assert {one.units for one in found.columns if one.items == (0,)} == {int(needs[0])}

@@ -9,6 +9,7 @@ from problems.igniter_instances import random_mps_problem
 from sliceplan.solver.exact.mps import fluid_shares as module
 from sliceplan.solver.exact.mps.fluid_shares import fluid_of, fluid_shares, whole_units
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.alone import at_every_share
 from sliceplan.solver.performance.resolve import resolve
 
 
@@ -47,8 +48,9 @@ def test_services_are_as_fluid_as_alone_at_every_share_however_many_are_looked_a
         assert found.least[w, 0] * mps.capacity_units == pytest.approx(min(some))
 
 
-def test_alike_services_take_alike_and_a_multiple_of_a_rate_is_that_of_the_rate():
-    resolved = alike(2)
+@pytest.mark.parametrize("copies", [1, 2])
+def test_alike_services_take_alike_and_a_multiple_of_a_rate_is_that_of_the_rate(copies):
+    resolved = alike(copies)
     for rate in (1.0, 1.7):
         direct = fluid_shares(resolved.at_rates(resolved.required_rps * rate))
         once = fluid_of(resolved, rate)
@@ -74,3 +76,27 @@ def test_who_has_no_choice_takes_whole_units_and_no_more_where_rounding_only_is_
     assert whole_units(resolved, both) == pytest.approx(both), "who may be on two types has a choice"
     there = np.where([[True, False], [True, False], [False, True]], both, np.inf)
     assert np.isfinite(whole_units(resolved, there)).sum() == 3
+
+
+def test_where_requests_wait_a_share_carries_what_its_rule_allows_at_the_best_batch_size():
+    """By a loop over shares, each operating point by itself."""
+    problem = random_mps_problem(3, 2)
+    whole = problem.workloads[1].model_copy(update={"max_replicas": None})
+    settings = problem.settings.model_copy(update={"latency": "percentile"})
+    workloads = (problem.workloads[0], whole, problem.workloads[2])
+    resolved = resolve(problem.model_copy(update={"workloads": workloads, "settings": settings}), shipped_profiles())
+    (mps,) = resolved.mps.values()
+    assert mps.promise is not None
+    found = fluid_shares(resolved)
+    for w, required in enumerate(resolved.required_rps.tolist()):
+        every = at_every_share(mps, w)
+        points = every.operating_points
+        asked = mps.promise.asked.of(np.full(points.batch.size, w))
+        carried = mps.promise.rule.greatest_rps(points, asked).reshape(every.latency_ms.shape).max(axis=0)
+        part = np.minimum(carried / required, 1.0)
+        able = part > 0
+        least = (every.units[able] / part[able]).min()
+        if workloads[w].max_replicas == 1:
+            least = max(least, every.units[part >= 1 - 1e-9].min(initial=10**9))
+        assert found.gpus[w, 0] * mps.capacity_units == pytest.approx(least)
+        assert found.least[w, 0] * mps.capacity_units == pytest.approx(every.units[able].min())

@@ -178,9 +178,9 @@ def test_a_fluid_is_carried_by_the_cheapest_whole_gpus_that_are_enough(monkeypat
     gpus[~np.isfinite(gpus).any(axis=1), 0] = 0.5
     # What is beside partitions is asked for by the program; the part of a rate is carried by both.
     on_mig = draw.random(3) < 0.5
-    capacity = np.zeros((4, 1))
+    capacity = np.zeros((4, 2))
     for own, there in zip(classes, on_mig, strict=True):
-        capacity[list(own)] = there
+        capacity[list(own), 1] = there
     resolved = resolved_of(capacity)
     resolved.restricted_to = lambda rows: (rows == [0, 1, 3] or pytest.fail(f"{rows}")) and resolved
     monkeypatch.setattr(module, "classes_of", lambda _: classes)
