@@ -32,6 +32,10 @@ def test_a_plan_is_values_and_the_values_are_a_plan_with_no_less(tree, seed):
     values = variables.values([*plan, (Pattern("another", ("7 cores",)), 2)])
     (row,) = model.linear_constraints()
     assert sum(term.coefficient * values[term.variable] for term in row.terms()) <= row.upper_bound
+    assert all(one.lower_bound <= value <= one.upper_bound for one, value in values.items())
+    # No domain is cut of a CPU that is not there.
+    assert row.upper_bound == 0
+    assert any(term.coefficient > 0 for term in row.terms())
     wanted = sum((Counter({size: n * cores.count(size) for size in cores}) for cores, n in taken), Counter())
     held = {size: mathopt.evaluate_expression(mathopt.LinearSum(variables.partitions(size)), values) for size in sizes}
     assert all(held[size] >= number for size, number in wanted.items())

@@ -139,3 +139,15 @@ def test_a_lost_gpu_leaves_room_for_all_that_gpus_there_are(available):
     level = next(row for row in model.linear_constraints() if row.name == "level_0_1")
     most = max(-term.coefficient for term in level.terms())
     assert most == (available if available else sum(USED.values()) + 4 + 1)
+
+
+def test_more_rate_may_take_more_gpus_than_are_in_use():
+    """M has room for as many further partitions as services may take, where these are more than a GPU's."""
+    model, spare = variables(SpareRules(3, 1.0, True))
+    most_extra = [0.0, 0.0]
+    for (_, k), variable in spare._extra.items():
+        most_extra[k] += variable.upper_bound
+    assert most_extra[0] > 4
+    level = next(row for row in model.linear_constraints() if row.name == "level_0_1")
+    most = max(-term.coefficient for term in level.terms())
+    assert most == sum(USED.values()) + most_extra[0] + max(most_extra[1], 1)
