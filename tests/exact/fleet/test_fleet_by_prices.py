@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
@@ -17,23 +18,28 @@ from problems.mps_draws import drawn, small_gpus
 
 from sliceplan.solver import api
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
+from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.check import check
 from sliceplan.solver.exact.covers.covers import cheapest_covers
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.shared_rates import ROUNDING, SharedRates
 from sliceplan.solver.exact.fleet import fleet_by_prices as module
 from sliceplan.solver.exact.fleet import mixed_fleet
+from sliceplan.solver.exact.fleet.fleet_answer import price_of
 from sliceplan.solver.exact.fleet.fleet_by_dealt_costs import DEALT
 from sliceplan.solver.exact.fleet.fleet_by_prices import PRICES, fleet_prices
 from sliceplan.solver.exact.fleet.fleet_by_sets import list_sets, solve_by_sets
+from sliceplan.solver.exact.fleet.kept_limits import keeps_limits
 from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
 from sliceplan.solver.exact.mps.fluid_shares import fluid_shares, whole_units
+from sliceplan.solver.exact.mps.packed_residents import packed_on_each
 from sliceplan.solver.exact.mps.program import as_fluid
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
-from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.plan import Search, Status
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
+from sliceplan.solver.planners.exact_plans.answers import of_known
 from sliceplan.solver.planners.registry import planner_named
 
 PROFILES = shipped_profiles()
@@ -41,6 +47,7 @@ PARTS = st.lists(st.one_of(st.just(0.0), st.floats(0.15, 1.0)), min_size=3, max_
 PRICES_OF_SIZES = st.lists(st.floats(0.05, 2.0), min_size=3, max_size=3)
 FLUIDS = st.lists(st.one_of(st.just(math.inf), st.floats(0.05, 3.0)), min_size=1, max_size=2)
 UNITS = 5.0
+SEARCH = Search(stopped="time_limit", time_limit_s=1, solver=None)
 
 
 def mixed_problem(count, seed, *, a100s=None, v100s=None):
@@ -289,3 +296,82 @@ def test_splits_are_planned_until_a_plan_is_good_enough(monkeypatch, costs, gap,
     resolved = SimpleNamespace(mps={"x": None}, gap=gap)
     found, limited = module.plan_at_prices(resolved, SimpleNamespace(bound=10.0), None, deadline=time.monotonic() + 60)
     assert (len(costs) - len(left), found.cost, limited) == (rounds, best, False)
+
+
+@pytest.mark.parametrize("most", [2, 120])
+@pytest.mark.parametrize("seed", range(5))
+def test_services_are_where_they_are_clearly_cheaper_and_the_closest_calls_stay_open(monkeypatch, seed, most):
+    """Property: of two types under MPS the cheaper one counts; who can be in one way only is no close call."""
+    draw = np.random.default_rng(seed)
+    shares, partitions = draw.choice([1.0, 1.2, 1.25, 1.3, 2.0, np.inf], (12, 2)), draw.choice([1.0, 1.2, 1.6], 12)
+    partitions[np.isfinite(shares).any(axis=1) & (draw.random(12) < 0.2)] = np.inf
+    monkeypatch.setattr(module, "MOST_OPEN", most)
+    asked = []
+    monkeypatch.setattr(module, "costs_by_way", lambda *given: asked.append(given) or (shares, partitions))
+    prices = SimpleNamespace(data=SimpleNamespace(demands="demands"), priced=SimpleNamespace(price="price"))
+    found = module._split(prices, "dearness")
+    assert asked == [("demands", "price", "dearness")]
+    of_shares, apart = shares.min(axis=1), {}
+    for w in range(12):
+        low, high = sorted((of_shares[w], partitions[w]))
+        if high < math.inf and (high - low) / low < 0.25:
+            apart[w] = (high - low) / low
+    closest = sorted(sorted(apart, key=lambda w: (apart[w], w))[:most])
+    assert found.open.tolist() == closest
+    others = [w for w in range(12) if w not in closest]
+    assert found.covered.tolist() == [w for w in others if partitions[w] <= of_shares[w]]
+    assert found.residents.tolist() == [w for w in others if of_shares[w] < partitions[w]]
+    assert len({found.key, module._Split(found.residents, found.covered, found.open).key}) == 2
+
+
+def test_a_few_services_are_planned_together_on_both_kinds_of_gpus():
+    """One can be cut, one shared, and one both: the plan holds and costs what it says, and lists or generates sets."""
+    services = [
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "gpus": ["A100-80GB"]},
+        {"model": "vgg19", "rate_rps": 100, "slo_ms": 60, "gpus": [V100]},
+        {"model": "resnet50", "rate_rps": 200, "slo_ms": 60, "max_replicas": 1},
+        {"model": "resnet50", "rate_rps": 210, "slo_ms": 60, "max_replicas": 1},
+    ]
+    fleet = [
+        {"gpu": "A100-80GB", "price_per_hour": 2.35, "sharing": ["mig"], "count": 2},
+        {"gpu": V100, "price_per_hour": 1.9, "sharing": ["mps"], "count": 3},
+    ]
+    resolved = resolve(problem_of(services, fleet=fleet), PROFILES)
+    prices = fleet_prices(resolved, deadline=time.monotonic() + 10)
+    costs = []
+    for listed in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not listed:
+                patch.setattr(module, "enumerate_columns", partial(module.enumerate_columns, most=0))
+            found, limited = module.plan_at_prices(resolved, prices, packed_on_v100s, deadline=time.monotonic() + 10)
+        assert not limited
+        assert keeps_limits(resolved, found.gpus)
+        assert found.cost == pytest.approx(price_of(resolved, found.gpus))
+        assert found.cost >= prices.bound * (1 - 1e-9)
+        plan = completed(resolved.problem, of_known(resolved, found.gpus, SEARCH), PROFILES)
+        assert check(resolved.problem, plan, PROFILES) == []
+        costs.append(found.cost)
+    assert costs[0] <= costs[1] * (1 + 1e-9)
+    least = solve_by_sets(resolved, list_sets(resolved), lambda _: (), (), None, time.monotonic() + 10)
+    assert costs[0] == pytest.approx(price_of(resolved, least.gpus))
+    assert module.plan_at_prices(resolved, prices, packed_on_v100s, deadline=time.monotonic() - 1) == (None, True)
+
+
+def packed_on_v100s(guests):
+    (gpus,) = packed_on_each(guests)
+    return gpus
+
+
+@pytest.mark.parametrize(("bound", "expected"), [(9.2, 10.0), (20.0 * (1 + 1e-7), 21.0), (20.1, math.inf)])
+def test_a_bound_that_passes_the_cost_of_all_gpus_says_that_there_is_no_plan(monkeypatch, bound, expected):
+    monkeypatch.setattr(module, "lagrangian_data", lambda _: SimpleNamespace(demands=1, supply=2, sizes=3))
+    monkeypatch.setattr(module, "most_to_pay", lambda _: 20.0)
+    monkeypatch.setattr(module, "known_prices", lambda _, start, sizes: (start, sizes))
+
+    def best(demands, supply, *, start, enough, deadline):
+        assert (demands, supply, start, enough, deadline) == (1, 2, ("start", 3), 20.0, 99.0)
+        return SimpleNamespace(bound=bound)
+
+    monkeypatch.setattr(module, "best_prices", best)
+    monkeypatch.setattr(module, "cost_lattice", lambda _: SimpleNamespace(next_cost=lambda usd: float(math.ceil(usd))))
+    assert fleet_prices(None, start="start", deadline=99.0).bound == expected

@@ -6,7 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sliceplan.solver.exact.fleet import server_sets as module
 from sliceplan.solver.exact.fleet.server_sets import BEGIN, FAILURES, MORE, ROUNDS, _Search
+from sliceplan.solver.exact.mig.spare_rules import SpareRules
+from sliceplan.solver.model.stop_reason import StopReason
 
 
 class Rounds(_Search):
@@ -132,3 +135,192 @@ def test_a_gap_is_left_by_time_only_where_that_is_over_or_ended_a_part(monkeypat
     assert (found.solved.answer.stopped, found.solved.answer.cost_bound) == (stopped, 4.0)
     search._bound = 5.0
     assert search.answer().solved.answer.stopped == "proved"
+
+
+REQUIRED = np.array([10.0, 20.0])
+
+
+class Told(_Search):
+    """A search whose solutions are told: what they cost, and what their sets carry."""
+
+    def __init__(self, *, spare=None, any_plan=False, gap=0.0, left_s=100.0):
+        self.heard, self.asked = [], []
+        self._resolved = SimpleNamespace(required_rps=REQUIRED, gap=gap)
+        self._spare, self._any_plan, self._start = spare, any_plan, "start"
+        self._best = self._cost = self._relaxed = self._bound = None
+        self._limited, self._deadline = False, time.monotonic() + left_s
+        self._on_answer = self.heard.append
+
+    def answer(self):
+        return self._best or "bound"
+
+    def _carried(self, points, _partitions):
+        return points.carried
+
+
+def solution(cost, *, stopped=StopReason.PROVED, bound=None):
+    partitions = None if cost is None else np.ones((2, 1))
+    answer = SimpleNamespace(partitions=partitions, patterns=None, stopped=stopped, cost_bound=bound, cost=cost)
+    return SimpleNamespace(answer=answer, price="price", rent="rent")
+
+
+@pytest.fixture
+def _told(monkeypatch):
+    monkeypatch.setattr(module, "cost_of", lambda _, answer: answer.cost)
+    monkeypatch.setattr(module, "replace", lambda one, **fields: SimpleNamespace(**{**vars(one), **fields}))
+
+
+def points_of(*carried):
+    return SimpleNamespace(carried=np.array(carried), required_rps=0.5 * REQUIRED)
+
+
+@pytest.mark.usefixtures("_told")
+@pytest.mark.parametrize(
+    ("known", "cost", "carried", "taken"),
+    [
+        (None, 5.0, (10.0, 20.0), True),
+        (None, 5.0, (10.0 * (1 - 1e-12), 21.0), True),
+        (None, 5.0, (10.0, 19.9), False),
+        (None, 5.0, (9.9, 20.0), False),
+        (6.0, 5.0, (10.0, 20.0), True),
+        (5.0, 5.0, (10.0, 20.0), False),
+        (5.0, 5.0 * (1 - 1e-12), (10.0, 20.0), False),
+        (4.0, 5.0, (10.0, 20.0), False),
+        (None, None, (0.0, 0.0), False),
+    ],
+)
+def test_the_cheapest_plan_whose_sets_hold_is_kept(known, cost, carried, taken):
+    search = Told()
+    search._best, search._cost = known and "known", known
+    solved = solution(cost)
+    assert search._take(points_of(*carried), solved).tolist() == list(carried)
+    assert search._cost == (cost if taken else known)
+    if taken:
+        assert search._best.solved is solved
+        # It is a plan for all of the rates, whatever was asked for.
+        assert search._best.points.required_rps is REQUIRED
+    assert len(search.heard) == taken
+    assert search.has_plan == (taken or known is not None)
+
+
+@pytest.mark.usefixtures("_told")
+@pytest.mark.parametrize(
+    ("stopped", "known", "spare", "may_be", "taken", "limited"),
+    [
+        (StopReason.PROVED, False, None, True, True, False),
+        (StopReason.TIME_LIMIT, False, None, True, True, True),
+        (StopReason.INFEASIBLE, False, None, False, False, False),
+        (StopReason.INFEASIBLE, True, None, True, True, False),  # a plan that is there outweighs it
+        (StopReason.PROVED, False, SpareRules(0, 0.0, True), True, True, False),
+        (StopReason.PROVED, False, SpareRules(1, 0.5, False), True, False, False),  # only plans in turns hold then
+    ],
+)
+def test_the_relaxation_gives_the_bound_and_a_plan_where_its_own_holds(
+    monkeypatch, stopped, known, spare, may_be, taken, limited
+):
+    loosest = points_of(10.0, 20.0)
+    monkeypatch.setattr(module, "loosest", lambda _: loosest)
+    search = Told(spare=spare)
+    search._best = "known" if known else None
+    relaxed = solution(3.0, stopped=stopped, bound=2.5)
+
+    def solved(points, time_limit_s, **options):
+        search.asked.append((points, time_limit_s, options))
+        return relaxed
+
+    search._solved = solved
+    search._take = lambda points, found: search.asked.append((points, found))
+    assert search.prove(7.0) is may_be
+    assert (search._bound, search._relaxed, search._limited) == (2.5, relaxed, limited)
+    assert search.asked[0] == (loosest, 7.0, {})
+    assert search.asked[1:] == ([(loosest, relaxed)] if taken else [])
+    assert search.heard == ([search.answer()] if may_be else [])
+    # Of the time no more than is left, and some in any case.
+    late = Told(left_s=-1.0)
+    late._solved, late._take = solved, search._take
+    search.asked.clear()
+    late.prove(7.0)
+    assert search.asked[0][1] == module.LEAST_S
+
+
+@pytest.mark.parametrize("stopped", [StopReason.PROVED, StopReason.TIME_LIMIT])
+@pytest.mark.parametrize("unservable", [[], ["who"]])
+def test_a_plan_in_turns_is_looked_for_where_each_service_has_partitions_for_it(monkeypatch, stopped, unservable):
+    monkeypatch.setattr(module, "unservable_by_sums", lambda _: unservable)
+    search, found = Told(any_plan=True), solution(3.0, stopped=stopped)
+    search._solved = lambda *given, **options: search.asked.append((*given, options)) or found
+    search._take = lambda *given: search.asked.append(given)
+    search.plan_in_turns(7.0)
+    expected = [(search._resolved, 7.0, {"any_plan": True}), (search._resolved, found)]
+    assert search.asked == ([] if unservable else expected)
+    assert search._limited == (stopped is StopReason.TIME_LIMIT and not unservable)
+
+
+@pytest.mark.parametrize(
+    ("any_plan", "has_plan", "proves", "after"),
+    [
+        (False, True, True, ["turns", "prove", "kind"]),
+        (False, False, False, ["turns", "prove"]),
+        (True, True, True, ["turns"]),
+        (True, False, True, ["turns", "prove", "kind"]),
+    ],
+)
+def test_any_plan_in_turns_will_do_where_any_plan_will(monkeypatch, any_plan, has_plan, proves, after):
+    heard = []
+
+    class Steps:
+        def __init__(self, *_):
+            self.has_plan = has_plan
+
+        def plan_in_turns(self, limit_s):
+            heard.append("turns")
+            assert limit_s == pytest.approx(4.0)
+
+        def prove(self, limit_s):
+            heard.append("prove")
+            assert limit_s == pytest.approx(4.0)
+            return proves
+
+        def plan_by_kind(self):
+            heard.append("kind")
+
+        def answer(self):
+            return "answer"
+
+    monkeypatch.setattr(module, "_Search", Steps)
+    assert module.solve_for_sets(None, any_plan=any_plan, time_limit_s=10.0) == "answer"
+    assert heard == after
+
+
+def test_each_program_keeps_partitions_free_where_that_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "solve_by_prices", lambda *given, **options: asked.append((given, options)) or "plain")
+    spares = SimpleNamespace(answer="answer", method="method")
+    monkeypatch.setattr(module, "solve_with_spares", lambda *given, **options: asked.append((given, options)) or spares)
+    points, options = SimpleNamespace(sizes=range(3), fleet=range(2)), {"start": "start", "any_plan": True}
+    assert Told()._solved(points, 7.0, any_plan=True) == "plain"
+    rules = SpareRules(0, 0.0, True)
+    found = Told(spare=rules)._solved(points, 7.0, any_plan=True)
+    assert asked == [((points,), {**options, "time_limit_s": 7.0}), ((points, rules), {**options, "time_limit_s": 7.0})]
+    assert (found.answer, found.method, found.price.tolist(), found.rent.tolist()) == (
+        "answer", "method", [0.0] * 3, [0.0] * 2
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("services", "needed"), [(None, False), (0, False), (1, True)])
+def test_only_free_partitions_for_more_rate_count_in_turns(services, needed):
+    spare = None if services is None else SpareRules(services, 0.5, True)
+    assert Told(spare=spare)._needs_turns is needed
+
+
+def test_an_answer_has_the_gpus_of_its_plan_with_what_is_free(monkeypatch):
+    monkeypatch.setattr(module, "cut_gpus", lambda *given: given)
+    free = SimpleNamespace(free="free")
+    for spares, expected in ((None, None), (free, "free")):
+        answer = SimpleNamespace(patterns="patterns", partitions="partitions", spares=spares)
+        found = module.SetAnswer("points", SimpleNamespace(answer=answer))
+        assert found.has_plan
+        assert found.gpus() == ("points", "patterns", "partitions", expected)
+    none = module.SetAnswer("points", SimpleNamespace(answer=SimpleNamespace(patterns=None, partitions=None)))
+    assert not none.has_plan
+    assert none.gpus() == []
