@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sliceplan.solver.exact.covers import cover_groups as module
@@ -52,6 +52,7 @@ SETS = st.lists(
 
 
 @settings(max_examples=100, deadline=None)
+@example([[(2, 0, 0)], [(0, 1, 0)]], 1, 62)
 @given(SETS, st.sampled_from([1, 3]), st.sampled_from([62, 5, 2]))
 def test_sets_whose_hashes_collide_are_told_apart(sets, different_hashes, bits):
     """With one hash for all, and a few; covers in any order, and with more numbers a cover than one."""

@@ -3,10 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sliceplan.solver.exact.covers.cover_groups import cover_groups
+from sliceplan.solver.exact.covers.cover_groups import CoverGroups, cover_groups
 from sliceplan.solver.exact.covers.covers import cheapest_covers
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.undecided_classes import MOST_COVERS, TIED, undecided_classes
@@ -83,3 +84,57 @@ def test_the_first_classes_are_the_nearest(parts, number):
 
     distances = [distance(counts) for _, counts in every]
     assert all(one <= other + 1e-9 for one, other in pairwise(distances))
+
+
+def groups_of(group, sets):
+    """Returns groups of workloads with these covers."""
+    number = np.array([len(own) for own in sets])
+    counts = np.array([cover for own in sets for cover in own])
+    return CoverGroups(np.array(group), counts, np.cumsum(number) - number, number)
+
+
+NEAR = [(4, 0, 0, 0), (0, 2, 0, 0), (1, 0, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("alone", "members"),
+    [
+        ([], [[0, 1, 2, 4]]),
+        ([1], [[1], [0, 2, 4]]),
+        ([4, 0], [[4], [0], [1, 2]]),
+        ([3], [[3], [0, 1, 2, 4]]),  # it has one cover only
+        ([0, 1, 2, 4], [[0], [1], [2], [4]]),  # nobody else is undecided
+    ],
+)
+def test_who_is_a_class_alone_is_in_no_other_and_no_class_is_empty(alone, members):
+    alike = groups_of([0, 0, 0, 1, 0], [NEAR, [(0, 0, 0, 1)]])
+    found = undecided_classes(alike, PRICE, np.array(alone, dtype=np.int64))
+    assert [own.tolist() for own, _ in listed(found.classes)] == members
+    assert found.classes.members.tolist() == [len(own) for own in members]
+    assert found.always == len(alone)
+    of = [1 if own == [3] else len(NEAR) for own in members]
+    assert found.classes.covers.tolist() == of
+    assert len(found.classes.counts) == sum(of)
+
+
+def test_a_known_cover_is_kept_wherever_it_stands_among_those_that_are_near():
+    alike = groups_of([0, 1, 0, 0], [NEAR, [(0, 0, 0, 1)]])
+    known = np.array([NEAR[0], (0, 0, 0, 1), NEAR[2], (9, 0, 0, 0)])
+    found = undecided_classes(alike, np.array([1.1, 2.0, 3.0, 4.0]), np.zeros(0, dtype=np.int64), known)
+    assert found.decided.tolist() == [[0, 2, 0, 0], [0, 0, 0, 1], [0, 2, 0, 0], [0, 2, 0, 0]]
+    assert found.kept.tolist() == [*map(list, NEAR[:1]), [0, 0, 0, 1], list(NEAR[2]), [0, 2, 0, 0]]
+
+
+def test_classes_of_least_regret_come_first_and_of_equals_the_largest():
+    """Of three sets of covers the first has a second that is a tenth dearer, the others two of the same cost."""
+    sets = [[(0, 1, 0, 0), (0, 0, 0, 1)], [(2, 0, 0, 0), (0, 1, 0, 0)], [(1, 1, 0, 0), (0, 0, 1, 0)]]
+    price = np.array([1.0, 2.0, 3.0, 2.2])
+    found = undecided_classes(groups_of([0, 0, 0, 1, 2, 2], sets), price, np.zeros(0, dtype=np.int64))
+    assert [own.tolist() for own, _ in listed(found.classes)] == [[4, 5], [3], [0, 1, 2]]
+    turned = found.classes.in_order(np.array([2, 0, 1]))
+    assert [own.tolist() for own, _ in listed(turned)] == [[0, 1, 2], [4, 5], [3]]
+    assert [counts.tolist() for _, counts in listed(turned)] == [
+        [list(cover) for cover in sets[number]] for number in (0, 2, 1)
+    ]
+    # Of covers that are as cheap the one of most partitions is decided on.
+    assert found.decided.tolist() == [[0, 1, 0, 0]] * 3 + [[2, 0, 0, 0]] + [[1, 1, 0, 0]] * 2

@@ -1,15 +1,17 @@
 """Drawn problems by intervals and CBC against enumeration: costs, and layouts on which nothing overlaps."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pulp
 import pytest
 from oracles.mig_oracle import GEOMETRY, LOOSE, least_cost
-from problems.instances import problem_of
+from problems.instances import problem_of, second_type
 from problems.mig_draws import small_problem
 
 from sliceplan.solver.exact.cross_check import interval_packing as module
 from sliceplan.solver.exact.cross_check.interval_packing import IntervalPacking, solve_interval_packing
+from sliceplan.solver.exact.cross_check.interval_program import coupled_sizes
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
@@ -73,12 +75,12 @@ def test_prices_of_many_steps_are_counted_in_coarser_units_of_which_one_is_unsur
     assert (exact.steps, exact.step, exact.unit, exact.units, exact.unsure) == ([1], Fraction("2.35"), 1, [1], 0)
     fleet = [
         {"gpu": gpu, "price_per_hour": usd, "sharing": ["mig"]}
-        for gpu, usd in (("A100-80GB", 1.2345678), ("A30-24GB", 0.7))
+        for gpu, usd in (("A100-80GB", 1.2345678), ("A30-24GB", 0.0007))
     ]
     coarse = module._prices(resolve(problem_of(SERVICES, fleet=fleet), PROFILES))
-    assert coarse.steps == [6172839, 3500000]
+    assert coarse.steps == [6172839, 3500]
     assert coarse.unit == 7
-    assert coarse.units == [881834, 500000]
+    assert coarse.units == [881834, 500]
     assert coarse.unsure == 1
     # Ten thousand steps are stated as they are, one more in units.
     for dear, unit in ((1.0, 1), (1.0001, 1)):
@@ -132,3 +134,39 @@ def test_gpus_that_are_missing_are_proven_before_anything_is_priced(monkeypatch)
     monkeypatch.setattr(module, "_prices", None)
     answer = solve_interval_packing(resolved_of(2.0, need - 1), time_limit_s=20)
     assert answer == IntervalPacking("infeasible", "CBC through PuLP: GPUs are missing, proven")
+
+
+def test_gpus_of_one_type_may_be_missing_where_there_are_as_many_of_another_as_needed():
+    """The first service may be on A100s alone."""
+    services = [
+        {**SERVICES[0], "rate_rps": 9000, "gpus": ["A100-80GB"]},
+        {"model": "resnet50", "rate_rps": 10, "slo_ms": 200},
+    ]
+    ends = []
+    for count in (1, 4):
+        fleet = [
+            {"gpu": "A100-80GB", "price_per_hour": 1.0, "sharing": ["mig"], "count": count},
+            {"gpu": "H100-80GB-SXM", "price_per_hour": 3.0, "sharing": ["mig"]},
+        ]
+        resolved = resolve(problem_of(services, fleet=fleet), [*PROFILES, *second_type()])
+        answer = solve_interval_packing(resolved, time_limit_s=20)
+        ends.append(str(answer.stopped))
+        assert answer.gpus is None or sum(gpu.gpu == "A100-80GB" for gpu in answer.gpus) <= count
+    assert ends[0] == "infeasible"
+    assert ends[-1] == "proved"
+
+
+def test_sizes_with_engine_limits_are_told():
+    sizes = [("1g", SimpleNamespace(kind="variant")), ("2g", SimpleNamespace(kind="plain")), ("whole", None)]
+    resolved = SimpleNamespace(sizes=[Size(name, mig) for name, mig in sizes])
+    assert coupled_sizes(resolved) == ["1g"]
+
+
+class Size:
+    """A size that says its name."""
+
+    def __init__(self, name, mig):
+        self.name, self.mig = name, mig
+
+    def __str__(self):
+        return self.name

@@ -41,10 +41,10 @@ def test_the_total_is_of_gpus_that_are_kept_and_new_and_of_what_moves():
 def kept(monkeypatch):
     """Returns a function that keeps what runs beside services of these rates; cuts are what is wanted of each size."""
 
-    def answered(running, *, most=(9, 9), available=(4, None), least=(1, 1)):
+    def answered(running, *, most=(9, 9), available=(4, None), least=(1, 1), scale=1.0):
         resolved = SimpleNamespace(
-            required_rps=np.array([10.0, 20.0]),
-            capacity_rps=np.array([[4.0, 0.0, 8.0], [0.0, 0.0, 5.0]]),
+            required_rps=scale * np.array([10.0, 20.0]),
+            capacity_rps=scale * np.array([[4.0, 0.0, 8.0], [0.0, 0.0, 5.0]]),
             fleet=[
                 SimpleNamespace(gpu=SimpleNamespace(name=name), available=n)
                 for name, n in zip("AB", available, strict=True)
@@ -100,3 +100,13 @@ def test_what_services_lack_is_on_further_gpus(kept):
 def test_there_may_be_too_few_replicas_or_gpus(kept, more, some):
     plan, _ = kept([gpu("A", (0, 4.0)), gpu("B", (1, 12.0), (1, 8.0))], **more)
     assert (plan is not None) == some
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 64])
+def test_what_one_more_partition_carries_just_is_enough_also_of_rates_below_one(kept, scale):
+    """The first service has room for one, of 8 requests/s at most; the second for none, and lacks nothing."""
+    for carried, some in ((2.0, True), (1.0, False)):
+        running = [gpu("A", (0, carried * scale)), gpu("B", (1, 20.0 * scale))]
+        plan, _ = kept(running, most=(2, 1), scale=scale)
+        assert (plan is not None) == some
+        assert plan is None or plan.partitions == {(0, 2): 1}
