@@ -1,7 +1,10 @@
 """Covers that were met, and the weights with which most is dealt to them, by plain loops and by other weights."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import scipy.optimize
 
 from sliceplan.solver.exact.dealt_costs.weights import MetCovers, best_weights, fair
 
@@ -80,3 +83,25 @@ def test_fair_weights_are_none_below_0_and_no_more_than_1_together():
     assert fair(np.array([[0.5, -0.1, 0.2], [1.0, 1.0, 2.0]])) == pytest.approx(
         np.array([[0.5, 0, 0.2], [0.25, 0.25, 0.5]])
     )
+
+
+def test_as_many_gpus_are_used_as_services_have_covers_of_one_resident():
+    """Each service that is nowhere else has its number of residents, in the boxes of its cheapest covers."""
+    draw = np.random.default_rng(5)
+    covers = [(w, [(box, draw.uniform(0.2, 1, WEIGHTS))]) for w in range(3) for box in range(2)]
+    number = np.array([1.0, 2.0, 4.0])
+    found = best_weights(met(covers), number, np.full(3, np.inf), np.full((2, WEIGHTS), 1 / 3), 0.2, 10.0)
+    assert found.used.shape == (2,)
+    assert found.used.sum() == pytest.approx(number.sum())
+    # Who costs so little elsewhere uses none.
+    elsewhere = best_weights(met(covers), number, np.array([np.inf, np.inf, 0.01]), np.full((2, 3), 1 / 3), 0.2, 10.0)
+    assert elsewhere.used.sum() == pytest.approx(3.0)
+    assert elsewhere.most[2] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("solution", [None, np.zeros(9)])
+def test_a_program_that_was_ended_gives_no_weights(monkeypatch, solution):
+    ended = SimpleNamespace(status=1, x=solution, ineqlin=SimpleNamespace(marginals=np.zeros(3)))
+    monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: ended)
+    covers = [(w, [(0, np.ones(WEIGHTS))]) for w in range(3)]
+    assert best_weights(met(covers), np.ones(3), np.full(3, np.inf), np.full((1, 3), 1 / 3), 0.2, 10.0) is None

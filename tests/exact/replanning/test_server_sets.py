@@ -1,7 +1,7 @@
 """Which plan around what runs is kept, and when no better one is looked for, by plans that are told what they cost."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -119,3 +119,219 @@ def test_the_search_in_turns_begins_at_a_known_plan_of_the_same_points(monkeypat
     ((points, running, time_limit_s, begin),) = asked
     assert (points, running, time_limit_s) == (search._resolved, (), module.TURNS_TIME * 8.0)
     assert begin == (known.answer if start == "turns" else None)
+
+
+class Rounds(Told):
+    """A search by kind whose rounds end as told: total, and what the sets carry."""
+
+    def __init__(self, rounds, *, left_s=1e9, done_after=99, known=None):
+        super().__init__(least=1.0)
+        self.rounds, self.seen, self.done_after = list(rounds), [], done_after
+        self._running, self._deadline = (), time.monotonic() + left_s
+        self._resolved = SimpleNamespace(
+            required_rps=REQUIRED, gap=0.0, rule=Percentile(slo_fraction=0.5, shared=None), with_rule=lambda _: KIND
+        )
+        if known is not None:
+            self._best, self._total = SetReplanning(None, plan("known")), known
+            self.totals["known"] = known
+
+    def _is_done(self):
+        return len(self.seen) >= self.done_after
+
+    def _solved(self, points, _running, _limit_s):
+        self.seen.append((points.in_turns, points.required_rps.tolist()))
+        total, carried = self.rounds.pop(0)
+        name = f"round {len(self.seen)}"
+        self.totals[name] = total
+        points.rates[name] = np.array(carried)
+        return plan(name, kept=None if total is None else ())
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Points that count partitions by kind."""
+
+    in_turns: tuple = ()
+    required_rps: object = None
+    rates: dict = field(default_factory=dict)
+
+    def with_rows_of(self, _, rows):
+        return Kind(rows.tolist())
+
+
+KIND = Kind()
+
+
+@pytest.fixture
+def _by_kind(monkeypatch):
+    monkeypatch.setattr(module, "OwnKind", lambda _: None)
+    monkeypatch.setattr(module, "Percentile", Percentile)
+    monkeypatch.setattr(module, "counted", lambda *_: ())
+    monkeypatch.setattr(module, "_with_services_of", lambda kind, *_: kind)
+    monkeypatch.setattr(module, "_counts", lambda *_: np.array([9.0, 20.0]))
+
+
+class Percentile:
+    """A rule with a router, whatever it is."""
+
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+SHORT, ENOUGH = (5.0, (9.0, 20.0)), (5.0, (10.0, 20.0))
+
+
+@pytest.mark.usefixtures("_by_kind")
+@pytest.mark.parametrize(
+    ("rounds", "options", "number", "total"),
+    [
+        ([ENOUGH], {}, 1, 5.0),
+        ([SHORT, ENOUGH], {}, 2, 5.0),
+        ([SHORT] * 99, {}, module.ROUNDS, None),
+        ([SHORT] * 99, {"done_after": 2}, 2, None),
+        ([ENOUGH], {"left_s": 0.05}, 0, None),
+        ([(None, (0.0, 0.0))], {}, 1, None),  # no plan
+        ([SHORT, (6.0, (10.0, 20.0))], {"known": 5.5}, 2, 5.5),  # one that is no better
+        ([SHORT, (5.2, (10.0, 20.0))], {"known": 5.5}, 2, 5.2),
+    ],
+)
+def test_rounds_go_on_while_services_are_short_and_plans_are_better(rounds, options, number, total):
+    search = Rounds(rounds, **options)
+    search.plan_by_kind()
+    assert len(search.seen) == number
+    assert search._total == total
+
+
+@pytest.mark.usefixtures("_by_kind")
+def test_who_is_short_is_asked_for_more_and_after_some_rounds_counts_as_in_turns():
+    search = Rounds([SHORT] * 99)
+    search.plan_by_kind()
+    turns, more = [one for one, _ in search.seen], 9.0 * (1 + module.MORE)
+    assert turns == [[]] * module.FAILURES + [[0]] * (module.ROUNDS - module.FAILURES)
+    first, *others = (asked for _, asked in search.seen)
+    assert first == pytest.approx(module.BEGIN * REQUIRED)
+    assert others[: module.FAILURES - 1] == [[more, module.BEGIN * 20.0]] * (module.FAILURES - 1)
+    assert others[module.FAILURES - 1] == [10.0, module.BEGIN * 20.0]
+
+
+@pytest.mark.parametrize(
+    ("stopped", "may_be", "taken"), [(StopReason.PROVED, True, ["loosest"]), (StopReason.INFEASIBLE, False, [])]
+)
+def test_the_least_total_is_that_of_partitions_that_carry_what_none_exceeds(monkeypatch, stopped, may_be, taken):
+    search, least, heard = Told(), plan("relaxed", stopped=stopped), []
+    search._running, search._time_limit_s, search._deadline = ("gpu",), 10.0, time.monotonic() + 100
+    monkeypatch.setattr(module, "loosest", lambda _: "loosest")
+    monkeypatch.setattr(module, "counted", lambda points, running: (points, *running))
+    search._solved = lambda *given: heard.append(given) or least
+    search.take = lambda points, found: heard.append((points, found))
+    assert search.find_least() is may_be
+    assert search._least is least
+    assert heard[0] == ("loosest", ("loosest", "gpu"), pytest.approx(module.LIMIT_TIME * 10.0))
+    assert [one[0] for one in heard[1:]] == taken
+    heard.clear()
+    search._deadline = time.monotonic() + 1.0
+    search.find_least()
+    assert heard[0][2] <= 1.0, "no more than is left"
+
+
+@pytest.mark.parametrize(
+    ("best", "least", "limited", "stopped", "proven"),
+    [
+        (5.0, plan("l", least=5.0), False, "proved", 5.0),
+        (5.0, plan("l", least=4.0), False, "gap_left", 4.0),
+        (5.0, plan("l", least=4.0), True, "time_limit", 4.0),
+        (5.0, None, False, "time_limit", None),
+        (None, plan("l", least=4.0), False, "gap_left", 4.0),
+        (None, plan("l", least=4.0), True, "time_limit", 4.0),
+        (None, plan("l", kept=None, stopped=StopReason.INFEASIBLE), False, "infeasible", None),
+    ],
+)
+def test_the_answer_is_the_best_plan_with_what_is_proven_of_all(best, least, limited, stopped, proven):
+    search = Told()
+    search._least, search._limited = least, limited
+    if best is not None:
+        search._best, search._total = SetReplanning("points", plan("best", kept=(), moved=(3,))), best
+    found = search.answer()
+    assert (found.answer.stopped, found.answer.least) == (stopped, proven)
+    assert found.has_plan == (best is not None)
+    if best is None:
+        assert found.points is search._resolved
+        assert stopped != "infeasible" or found.answer is least
+    else:
+        assert (found.points, found.answer.moved) == ("points", {3})
+
+
+def test_a_program_that_time_ended_is_remembered(monkeypatch):
+    search, asked = Told(), []
+    search._moved_anyway, search._move_price, search._most_moves, search._known_bound = "anyway", 0.5, 3, 9.0
+    ends = [StopReason.PROVED, StopReason.TIME_LIMIT, StopReason.PROVED]
+    monkeypatch.setattr(
+        module,
+        "solve_replanning",
+        lambda *given, **options: asked.append((given, options)) or plan("x", stopped=ends.pop(0)),
+    )
+    limited = []
+    for _ in range(3):
+        search._solved("points", "running", 7.0, "start")
+        limited.append(search._limited)
+    assert limited == [False, True, True]
+    options = {"move_price": 0.5, "most_moves": 3, "known_bound": 9.0, "start": "start", "time_limit_s": 7.0}
+    assert asked == [(("points", "running", "anyway"), options)] * 3
+
+
+@pytest.mark.parametrize(("start", "least", "after"), [
+    (None, True, ["turns None", "least", "kind"]),
+    (SetReplanning("points", "answer"), False, ["take points answer", "turns known", "least"]),
+])  # fmt: skip
+def test_plans_in_turns_come_first_and_rounds_where_there_may_be_a_plan(monkeypatch, start, least, after):
+    heard = []
+
+    class Steps:
+        def __init__(self, *_):
+            pass
+
+        def take(self, *given):
+            heard.append(" ".join(["take", *given]))
+
+        def plan_in_turns(self, known):
+            heard.append(f"turns {known and 'known'}")
+
+        def find_least(self):
+            heard.append("least")
+            return least
+
+        def plan_by_kind(self):
+            heard.append("kind")
+
+        def answer(self):
+            return "answer"
+
+    monkeypatch.setattr(module, "_Search", Steps)
+    found = module.replan_for_sets(
+        None, (), frozenset(), move_price=1.0, most_moves=None, known_bound=None, start=start, time_limit_s=9.0
+    )
+    assert (found, heard) == ("answer", after)
+
+
+def test_partitions_that_stay_and_new_ones_carry_together(monkeypatch):
+    """Each carries its batch size here; those that stay run what they run, new ones what the points say."""
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "Percentile", Percentile)
+
+    def carried(rule, run, workload, asked):
+        assert (rule, asked) == (resolved.rule, "asked")
+        assert (run.processes == run.batch + 1).all()
+        assert (run.latency_ms == run.batch + 2.0).all()
+        assert (run.capacity_rps == run.batch + 3.0).all()
+        assert len(workload) == len(run.batch)
+        return run.batch.astype(float)
+
+    monkeypatch.setattr(module, "carried_together", carried)
+    resolved = SimpleNamespace(rule=Percentile(), asked="asked", required_rps=np.ones(3))
+    batch = np.array([[8, 16], [32, 64], [1, 2]])
+    points = SimpleNamespace(batch=batch, processes=batch + 1, latency_ms=batch + 2.0, throughput_rps=batch + 3.0)
+    stays = SimpleNamespace(kept=[RunningPartition(1, 0, 0, 4, 5, 6.0, 7.0, 99.0)])
+    found = module.carried_by_sets(resolved, points, plan("x", kept=(stays,), partitions={(0, 1): 2, (1, 0): 1}))
+    assert found.tolist() == [32.0, 36.0, 0.0]
+    assert module.carried_by_sets(resolved, points, plan("x", kept=None)).tolist() == [0.0] * 3
+    assert module.carried_by_sets(resolved, points, plan("x", kept=(stays,))).tolist() == [0.0, 4.0, 0.0]

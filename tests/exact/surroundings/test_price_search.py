@@ -1,19 +1,27 @@
 """How the prices, their way and their box go on from a bound to the next, by hand."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from sliceplan.solver.exact.surroundings import price_search as module
 from sliceplan.solver.exact.surroundings.exact_price import Effort
+from sliceplan.solver.exact.surroundings.least_demands import GREATEST
 from sliceplan.solver.exact.surroundings.price_search import (
     BOX,
+    EFFORT,
+    INNER,
     LEAST_BOX,
     LEAST_WAY,
     MORE,
     MOST_BATCHES,
+    MOST_SETS,
+    SAFE,
     SERIOUS,
     SHORTER,
+    SMOOTHEST,
     WAY,
     PriceSearch,
     _first_prices,
@@ -77,3 +85,155 @@ def test_prices_begin_with_what_a_share_costs_on_the_type_where_that_is_least():
     customers = SimpleNamespace(wanted=np.ones(3), types=[on_type([0, 0, 1], 4.0, 10), on_type([1, 2], 3.0, 20)])
     cells = [SimpleNamespace(units=np.array([5.0, 5.0, 2.0])), SimpleNamespace(units=np.array([4.0, 20.0]))]
     assert _first_prices(customers, cells) == pytest.approx([2.0, 0.6, 3.0])
+
+
+def two_types():
+    """Returns customers of whom the first has two guests on the first type, and what each type is asked for."""
+    heard = []
+
+    class Type:
+        def __init__(self, most, sets):
+            self.most, self.sets = most, sets
+
+        def price(self, of_guests, *given):
+            heard.append((of_guests.tolist(), *given))
+            return SimpleNamespace(most=self.most, sets=self.sets)
+
+        def dear_sets(self, of_guests):
+            heard.append(of_guests.tolist())
+            return self.sets
+
+    types = [
+        SimpleNamespace(customer=np.array([0, 0, 1]), usd_per_hour=2.0),
+        SimpleNamespace(customer=np.array([1, 2]), usd_per_hour=5.0),
+    ]
+    customers = SimpleNamespace(wanted=np.array([2.0, 1.0, 3.0]), types=types)
+    return customers, [Type(0.5, [(0, 1), (1, 2)]), Type(0.8, [(0,)])], heard
+
+
+SETS = [(0, (0, 0)), (0, (0, 1)), (1, (1,))]
+
+
+def test_what_gpus_collect_is_asked_of_each_type_in_parts_of_its_price():
+    one = object.__new__(PriceSearch)
+    one.customers, one.types, heard = two_types()
+    one._price = np.array([1.0, 4.0, 10.0])
+    assert one._priced("effort", 1.5, 99.0) == (0.8, SETS)
+    assert heard == [([0.5, 0.5, 2.0], "effort", 99.0, 1.5), ([0.8, 2.0], "effort", 99.0, 1.5)]
+    heard.clear()
+    assert one._dear_sets(np.array([2.0, 4.0, 5.0])) == SETS
+    assert heard == [[1.0, 1.0, 2.0], [0.8, 1.0]]
+
+
+@pytest.mark.parametrize(("before", "useless"), [(0.0, np.inf), (20.0, 36.0 / 20.0 * SAFE)])
+def test_a_round_proves_what_prices_are_worth_over_what_a_gpu_collects(before, useless):
+    """Of 36 USD in all with 0.8 collected at most 45 are proven, less rounding; then prices go on."""
+    one = search(bound=before, limit=100.0)
+    one.customers, _, _ = two_types()
+    one._price, steps = np.array([1.0, 4.0, 10.0]), []
+    one._priced = lambda *given: steps.append(given) or (0.8, SETS)
+    effort = one._effort
+    one._step = lambda *given: steps.append(given)
+    assert one.next_round(99.0) == one.bound == pytest.approx(36.0 / 0.8 * SAFE, rel=1e-12)
+    assert one.centre.tolist() == [1.25, 5.0, 12.5]
+    assert steps == [(effort, pytest.approx(useless, rel=1e-12), 99.0), (SETS, 99.0)]
+
+
+class Program:
+    """A linear program whose solutions are told, one after the other."""
+
+    def __init__(self, solutions, new, space=None):
+        self.solutions, self.new, self.space, self.heard = list(solutions), list(new), space, []
+
+    def add(self, sets):
+        self.heard.append(sets)
+        return self.new.pop(0)
+
+    def keep(self, price, most):
+        self.heard.append(("keep", price.tolist(), most))
+
+    def best_prices(self, centre, box, _):
+        self.heard.append((centre.tolist(), box))
+        found = self.solutions.pop(0)
+        return None if found is None else (np.array(found), None)
+
+
+def stepping(solutions, new, *, space=None, bound=3.0):
+    one = search(bound=bound, way=0.5, box=0.25)
+    one.customers, _, _ = two_types()
+    one.customers.wanted = np.array([1.0, 1.0])
+    one._master = Program(solutions, new, space)
+    one._dear_sets = lambda price: ("dear", price.tolist())
+    one._step(SETS, time.monotonic() + 60)
+    return one
+
+
+def test_prices_go_part_of_the_way_to_the_solution_at_which_no_set_that_is_met_is_too_dear():
+    one = stepping([[4.0, 4.0], [3.0, 2.0]], [True, True, False])
+    assert (one.limit, one._price.tolist()) == (5.0, [2.0, 2.0])
+    asked = ([1.0, 2.0], 0.25)
+    dear = [("dear", [4.0, 4.0]), asked, ("dear", [3.0, 2.0])]
+    assert one._master.heard == [SETS, ("keep", [1.0, 2.0], MOST_SETS), asked, *dear]
+
+
+def test_sets_join_a_few_times_at_most():
+    solutions = [[float(n), 1.0] for n in range(INNER + 1)]
+    one = stepping(solutions, [True] * (INNER + 1))
+    assert one._master.solutions == []
+    assert one.limit == INNER + 1.0
+
+
+@pytest.mark.parametrize("solutions", [[None], [[4.0, 4.0], None]])
+def test_without_a_solution_in_time_prices_stay(solutions):
+    one = stepping(solutions, [True, True])
+    assert (one.limit, one._price.tolist()) == (np.inf, [3.0, 4.0])
+    assert (one._way, one._box) == (0.5, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("solution", "bound", "is_smooth"),
+    [([3.0, 2.0], 4.0, True), ([3.0, 2.0], 5.0 / (1 + 0.5 * SMOOTHEST), False), (None, 4.0, False)],
+)
+def test_smooth_prices_are_let_go_where_they_promise_little_more(solution, bound, is_smooth):
+    one = stepping([solution], [True, False], space="space", bound=bound)
+    assert (one._master.space == "space") == is_smooth
+    assert (one._way, one._box) == ((0.5, 0.25) if is_smooth else (WAY, BOX))
+    assert one._effort.partial == (500 if is_smooth else EFFORT.partial)
+
+
+def test_cells_lie_about_what_residents_ask_in_a_known_plan(monkeypatch):
+    """Of two GPUs with one resident and three: what is typical is that of the average resident."""
+    guests = SimpleNamespace(things=2, mps=SimpleNamespace(capacity_units=40))
+    one = SimpleNamespace(guests=guests, gpu="g", customer=np.array([0, 1]))
+    met = [(1, np.array([100.0, 0.0])), (3, np.array([200.0, 8.0]))]
+    heard = {}
+    monkeypatch.setattr(module, "totals_of", lambda *_: met)
+    monkeypatch.setattr(module, "grid", lambda _, most, levels: heard.update(most=most, levels=levels) or "cells")
+    monkeypatch.setattr(module, "TypePrices", lambda *given: given)
+
+    def least(_, residents, totals):
+        heard.update(residents=residents.tolist(), totals=totals[:, 0].tolist())
+        return SimpleNamespace(units=np.array([[12, 41]]))
+
+    monkeypatch.setattr(module, "least_demands", least)
+    found = module._cells_of(None, one, "plan")
+    assert heard["totals"] == [175.0, 6.0]
+    assert heard["residents"] == [2]  # a quarter of 1 and three of 3, rounded
+    assert found.units.tolist() == [12.0, 40.0]
+    assert found.prices[:3] == (guests, one.customer, "cells")
+    assert found.prices[3].tolist() == [175.0, 6.0]
+    assert heard["most"] == 3 + module.MORE_RESIDENTS
+    for own, levels in zip(([100.0, 200.0], [0.0, 8.0]), heard["levels"], strict=True):
+        assert (levels > 0).all()
+        assert levels.max() == max(own) * module.WIDER
+        inner = np.unique([one for one in np.quantile(own, module.QUANTILES) if one > 0])
+        assert levels.tolist() == sorted({*inner.tolist(), max(own) * module.WIDER})
+    # Nothing is known of a type that the plan does not have, and no GPU has more residents than are told apart.
+    met.clear()
+    module._cells_of(None, one, "plan")
+    assert (heard["totals"], heard["residents"]) == ([0.0, 0.0], [4])
+    assert [own.tolist() for own in heard["levels"]] == [[], []]
+    met.append((48, np.array([1e300, GREATEST])))
+    module._cells_of(None, one, "plan")
+    assert heard["most"] == 48
+    assert np.isfinite(np.concatenate(heard["levels"])).all()
