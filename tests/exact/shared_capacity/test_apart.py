@@ -1,15 +1,18 @@
 """What stands apart from a plan of least cost: still a plan, on no more GPUs than there are, and worth more."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from problems.igniter_instances import freely_shared
 
+from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.shared_capacity import answer
+from sliceplan.solver.exact.shared_capacity import apart as module
 from sliceplan.solver.exact.shared_capacity.apart import _fewer, set_apart
-from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.exact.shared_capacity.figures import Content, Figures
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 from sliceplan.solver.exact.shared_capacity.program import meets, value_of
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -99,3 +102,129 @@ def test_the_first_question_leaves_time_for_services_to_stand_apart(monkeypatch)
         answer.most_capacity_shared(resolved, hosted, (), on_answer=lambda *_: None, time_limit_s=30.0)
     assert len(left_s) == 1
     assert max(left_s) <= answer.ASKING * 30.0 < 30.0 / 4
+
+
+def small(gpu, *residents):
+    """Returns a content of residents, each a service and what it carries."""
+    return Content(MpsGpu(gpu, tuple(Resident(w, 1, 20.0) for w, _ in residents)), tuple(rps for _, rps in residents))
+
+
+def problem(required, limits, counts=(("A", 3),)):
+    """Returns services with rates and least and greatest replicas, on GPUs of which there are so many."""
+    return SimpleNamespace(
+        required_rps=np.array(required, dtype=float),
+        fleet=[SimpleNamespace(gpu=SimpleNamespace(name=gpu), available=count) for gpu, count in counts],
+        problem=SimpleNamespace(
+            workloads=[SimpleNamespace(min_replicas=least, max_replicas=most) for least, most in limits]
+        ),
+    )
+
+
+def asked_for(monkeypatch, resolved, apart, *, once, prices, contents=("best", "other")):
+    """Returns the content that carries most, and the prices of requests and of residents at which it was looked for."""
+    asked = []
+
+    def limit(_, price, charge, *, gap, cells, deadline):
+        asked.append((price.tolist(), charge.tolist(), gap, cells, deadline))
+        return SimpleNamespace(contents=contents)
+
+    monkeypatch.setattr(module, "content_limit", limit)
+    weights = np.arange(1.0, 1 + len(once))
+    found = module._carries_most(resolved, SimpleNamespace(once=np.array(once)), weights, prices, apart, 9.0)
+    ((price, charge, gap, cells, deadline),) = asked
+    assert (price, gap, cells, deadline) == (weights.tolist(), 1.0, module.CELLS, 9.0)
+    return found, charge
+
+
+def test_what_carries_most_is_of_services_that_may_be_there_and_best_of_those_that_are_dear_elsewhere(monkeypatch):
+    """With one replica once; with a number of them not at all; who is there already saves nothing more elsewhere."""
+    resolved = problem([10.0, 20.0, 5.0, 8.0], [(1, 1), (1, None), (1, 3), (1, None)])
+    prices = MasterPrices(np.array([0.0, 0.5, 1.0, 0.25]), np.zeros(4), np.array([7.0, 0.0, 2.0, 1.0]))
+    once = [True, False, False, False]
+    found, charge = asked_for(monkeypatch, resolved, [], once=once, prices=prices)
+    saved = [-module.SAVED * own for own in (7.0, 10.0, 3.0)]
+    assert (found, charge) == ("best", [pytest.approx(saved[0]), pytest.approx(saved[1]), np.inf, pytest.approx(-0.3)])
+    there = [small("A", (0, 1.0), (1, 2.0)), small("A", (1, 1.0))]
+    found, charge = asked_for(monkeypatch, resolved, there, once=once, prices=prices, contents=())
+    assert (found, charge) == (None, [np.inf, 0.0, np.inf, pytest.approx(-0.3)])
+
+
+@pytest.mark.parametrize(
+    ("carried", "replicas", "served"),
+    [(10.0, 2, True), (10.0 * (1 - 1e-10), 2, True), (9.99, 2, False), (10.0, 1, False), (30.0, 3, True)],
+)
+def test_who_stands_apart_with_all_of_its_rate_and_replicas_is_served_there(carried, replicas, served):
+    resolved = problem([10.0, 1.0], [(2, None), (1, None)])
+    apart = [small("A", (0, carried / replicas)) for _ in range(replicas)]
+    assert module._served(resolved, apart).tolist() == [served, False]
+    assert module._served(resolved, []).tolist() == [False, False]
+
+
+def test_contents_lose_those_who_are_gone_and_stay_as_they_are_without_any():
+    content = small("A", (0, 1.0), (2, 2.0))
+    told = SimpleNamespace(content=lambda residents: [one.workload for one in residents] or None)
+    assert module._without(told, content, np.array([False, True, False])) is content
+    assert module._without(told, content, np.array([True, True, False])) == [2]
+    assert module._without(told, content, np.array([True, False, True])) is None
+
+
+@pytest.fixture
+def apart(monkeypatch):
+    """Returns a function that sets apart where these contents carry most in turn, and it gives what was asked."""
+
+    def searched(resolved, plan, best, fewer, *, deadline=np.inf):
+        left, asked, others = list(best), [], list(fewer)
+
+        def carries(_, figures, __, ___, there, ____):
+            asked.append((figures.mps.gpu, len(there)))
+            return left.pop(0) if left else None
+
+        def fewer_of(_, __, gone, own, there, ___, part):
+            asked.append((gone.tolist(), len(own), len(there), part))
+            return others.pop(0) if others else own
+
+        monkeypatch.setattr(module, "_carries_most", carries)
+        monkeypatch.setattr(module, "_fewer", fewer_of)
+
+        def alone(residents):
+            return small("A", *((one.workload, 1.0) for one in residents)) if residents else None
+
+        figures = [SimpleNamespace(mps=SimpleNamespace(gpu=gpu), content=alone) for gpu in ("A", "B")]
+        nothing = MasterPrices(np.zeros(2), np.zeros(2), np.zeros(2))
+        found = module.set_apart(resolved, figures, np.ones(2), nothing, plan, None, deadline=deadline)
+        return found, asked
+
+    return searched
+
+
+def test_gpus_that_are_left_take_what_carries_most_and_others_are_planned_anew_until_none_leaves(apart):
+    """Three GPUs of A, one of B: two are left, whoever stands there with all of its rate leaves the others."""
+    resolved = problem([10.0, 4.0], [(1, None), (1, None)], (("A", 3), ("B", 1)))
+    plan = [small("A", (0, 10.0), (1, 1.0)), small("A", (1, 3.0))]
+    large, more, last = small("A", (0, 12.0)), small("B", (0, 9.0)), small("A", (0, 30.0))
+    found, asked = apart(resolved, plan, [large, more, last], [plan[1:]])
+    gone = [True, False]
+    assert asked == [
+        ("A", 0),
+        ("B", 1),
+        (gone, 2, 2, module.SHORT),
+        # One of the others has left its GPU.
+        ("A", 2),
+        (gone, 1, 3, module.SHORT),
+        # Nobody leaves in a short time, so a longer one is tried, and then it ends.
+        (gone, 1, 3, module.LONG),
+    ]
+    assert found == [plan[1], large, more, last]
+
+
+def test_where_nothing_may_stand_apart_or_all_do_nobody_is_planned_anew(apart):
+    resolved = problem([10.0, 4.0], [(1, None), (1, None)], (("A", 3), ("B", 0)))
+    plan = [small("A", (0, 10.0)), small("A", (1, 4.0))]
+    found, asked = apart(resolved, plan, [], [])
+    assert found == plan
+    assert asked == [("A", 0), ([False, False], 2, 0, module.LONG), ("A", 0)]
+    both = small("A", (0, 10.0), (1, 4.0))
+    found, asked = apart(resolved, plan, [both, both, both, None], [])
+    assert found == [both, both, both]
+    assert [one for one in asked if len(one) == 4] == []
+    assert apart(resolved, plan, [both], [], deadline=-np.inf) == (plan, [])
