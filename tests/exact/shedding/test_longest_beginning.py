@@ -63,3 +63,34 @@ def test_from_what_is_proven_down_in_growing_steps_and_then_by_halves(tries):
 @pytest.mark.parametrize(("most", "length"), [(0.0, 1), (1.0, 2), (1.5, 2), (2.0, 3), (8.0, 5), (9.0, 6), (11.0, 7)])
 def test_the_shortest_beginning_that_is_worth_more_than_is_proven(most, length):
     assert _worth_more(problem(5.0, 1.0, 2.0, 1.0, 1.0, 1.0), ORDER, most) == length
+
+
+def test_after_a_plan_what_is_left_is_halved(monkeypatch):
+    """Of thirty: 30, 28, 24 and 16 in growing steps, and then the middle between what fits and what does not."""
+    tried = []
+
+    def planned(part, *_):
+        tried.append(len(part))
+        return SimpleNamespace(patterns=() if len(part) <= 21 else None)
+
+    monkeypatch.setattr(module, "_planned", planned)
+    monkeypatch.setattr(module, "replace", lambda one, **_: one)
+    found = list(longer_beginnings(problem(*[1.0] * 30), np.arange(30), None, fits=0, most=30.0, time_limit_s=60))
+    assert tried == [30, 28, 24, 16, 20, 22, 21]
+    assert [len(chosen) for chosen, _ in found] == [16, 20, 21]
+
+
+@pytest.mark.parametrize("rules", [None, "rules"])
+def test_a_plan_is_looked_for_by_prices_or_with_what_is_kept_free(monkeypatch, rules):
+    asked = []
+
+    def answer(name):
+        return lambda *of, **options: asked.append((name, of, options)) or SimpleNamespace(answer=name)
+
+    monkeypatch.setattr(module, "solve_by_prices", answer("prices"))
+    monkeypatch.setattr(module, "solve_with_spares", answer("spares"))
+    assert module._planned("part", rules, 7.0) == ("spares" if rules else "prices")
+    if rules:
+        assert asked == [("spares", ("part", "rules"), {"any_plan": True, "time_limit_s": 7.0})]
+    else:
+        assert asked == [("prices", ("part",), {"time_limit_s": 7.0})]

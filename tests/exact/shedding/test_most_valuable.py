@@ -395,3 +395,32 @@ def test_residents_of_whom_nobody_is_served_are_left_out(monkeypatch):
     resolved = SimpleNamespace(restricted_to=lambda rows: rows)
     gpus = most_valuable_module._gpus_for(resolved, (), found, [1, 3])
     assert gpus == [([1, 3], [[1], [3]]), ("columns", {7: [0, 1], 8: []})]
+
+
+def test_known_gpus_are_looked_for_no_longer_than_half_of_the_time(monkeypatch):
+    """Each takes 12 of 60 s to be found: the first at once, two within the half, and one that goes beyond it."""
+    now = [0.0]
+
+    def slow():
+        for one in range(9):
+            now[0] += 12.0
+            yield one
+
+    monkeypatch.setattr(most_valuable_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    found, _ = choices(monkeypatch, bounds=[2.0], known=slow(), mps={"A": None})
+    assert [served for served, *_ in found] == [[0], [], [1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "partitions", "spares", "gpus"),
+    [
+        ("cuts", "rows", None, ("part", "cuts", "rows", None)),
+        ("cuts", "rows", SimpleNamespace(free="free"), ("part", "cuts", "rows", "free")),
+        (None, "rows", None, []),
+        ("cuts", None, None, []),
+    ],
+)
+def test_a_plan_that_was_built_is_its_cut_gpus_with_what_is_kept_free(monkeypatch, patterns, partitions, spares, gpus):
+    monkeypatch.setattr(most_valuable_module, "cut_gpus", lambda *of: of)
+    built = SimpleNamespace(patterns=patterns, partitions=partitions, spares=spares)
+    assert most_valuable_module._built_gpus("part", built) == gpus

@@ -49,3 +49,47 @@ def test_choices_are_tried_while_there_is_time_and_no_gpus_are_under_mps(monkeyp
     resolved = SimpleNamespace(problem=SimpleNamespace(workloads=workloads), mps=mps, restricted_to=lambda _: None)
     found = most_valuable_sets(resolved, on_answer=lambda _: None, time_limit_s=seconds)
     assert (found.served, found.most) == (served, 3.0)
+
+
+@pytest.mark.parametrize(("lost", "known"), [([], ["gpus"]), (["w1"], [])])
+def test_who_is_served_by_no_weighted_turns_is_left_out_of_what_they_serve(monkeypatch, lost, known):
+    """Then known GPUs, which serve everybody, are of no use. The limit is always that of the looser problem."""
+    asked, told = [], []
+    kept = [w for w in range(3) if f"w{w}" not in lost]
+
+    def most_valuable(resolved, *, on_answer, known=(), **_):
+        asked.append((resolved, list(known)))
+        found = MostValuable([0], 3.0) if resolved == "loose" else MostValuable([0, 1], 9.0)
+        on_answer(found)
+        return found
+
+    monkeypatch.setattr(valuable_sets, "most_valuable", most_valuable)
+    monkeypatch.setattr(valuable_sets, "loosest", lambda _: "loose")
+    monkeypatch.setattr(valuable_sets, "unservable_by_sums", lambda _: [SimpleNamespace(workload=one) for one in lost])
+    workloads = [SimpleNamespace(worth=1.0, name=f"w{i}") for i in range(3)]
+    resolved = SimpleNamespace(problem=SimpleNamespace(workloads=workloads), mps={}, restricted_to=lambda rows: rows)
+    found = most_valuable_sets(resolved, known=["gpus"], on_answer=told.append, time_limit_s=60.0)
+    assert asked == [("loose", []), (kept, known)]
+    assert (found.served, found.most) == (kept[:2], 3.0)
+    assert [(one.served, one.most) for one in told] == [([], 3.0), (kept[:2], 3.0)]
+
+
+def test_where_turns_serve_nobody_sets_alone_are_tried(monkeypatch):
+    found = SimpleNamespace(has_plan=True, gpus="gpus", points="points")
+    asked = []
+    monkeypatch.setattr(valuable_sets, "most_valuable", lambda *_, **__: MostValuable([0], 1.0))
+    monkeypatch.setattr(valuable_sets, "loosest", lambda _: "loose")
+    monkeypatch.setattr(valuable_sets, "unservable_by_sums", lambda _: [SimpleNamespace(workload="w0")])
+    monkeypatch.setattr(
+        valuable_sets, "solve_for_sets", lambda part, **options: asked.append((part, options["any_plan"])) or found
+    )
+    resolved = SimpleNamespace(
+        problem=SimpleNamespace(workloads=[SimpleNamespace(worth=1.0, name="w0")]),
+        mps={},
+        restricted_to=lambda rows: rows,
+    )
+    best = most_valuable_sets(resolved, on_answer=lambda _: None, time_limit_s=60.0)
+    assert (best.served, best.most, best.gpus, best.points) == ([0], 1.0, "gpus", "points")
+    assert asked == [([0], True)]
+    found.has_plan = False
+    assert most_valuable_sets(resolved, on_answer=lambda _: None, time_limit_s=60.0).served == []
