@@ -384,3 +384,28 @@ def test_a_search_with_a_pool_ends_with_its_time_its_rounds_or_what_is_enough_an
     ):
         search, _, told, _ = pooled(proves, hopes, **options)
         assert (search.bound, search.converged, len(told)) == (bound, False, asked), options
+
+
+def test_covers_for_prices_say_the_least_part_by_which_some_may_be_dearer(monkeypatch):
+    own = np.array([0.2, 0.1, 0.3])
+    monkeypatch.setattr(module, "_slack", lambda *of: own if of[2:] == (module.LISTED, module.MOST_COVERS) else None)
+    monkeypatch.setattr(module, "listed_covers", lambda *of: of)
+    assert module.covers_for_prices("demands", "price") == (("demands", "price", own), 0.1)
+
+
+def test_beside_shared_gpus_covers_near_the_cheapest_are_listed_and_none_is_left_out(monkeypatch):
+    search = module._Search(np.array([3.0, 4.0]), np.array([0.5]), 9.0, True, [])
+    asked = []
+    monkeypatch.setattr(module, "_enumerated", lambda *of, **_: asked.append(of[2].tolist()) or search)
+    monkeypatch.setattr(module, "cheapest_covers", lambda *of: of)
+    monkeypatch.setattr(module, "cover_groups", lambda of: of)
+    demands = SimpleNamespace(shared="shared", part=np.ones((3, 1)))
+    supply = Supply(np.eye(2, dtype=int), np.zeros(2, dtype=np.int64), np.array([6.0, 7.0]), np.array([inf]))
+    found = module._best_prices(demands, supply, start=np.array([-1.0, 0.5]), enough=inf, deadline=inf)
+    assert (found.price is search.price, found.rent is search.rent) == (True, True)
+    assert (found.bound, found.converged, found.slack) == (9.0, True, module.SLACK)
+    assert found.listed.covers == (demands, search.price, module.SLACK)
+    assert (found.listed.unlisted.shape, found.listed.part.shape) == ((0,), (0, 1))
+    # Prices to begin with are above 0, and no cut is worth more than it costs.
+    module._best_prices(demands, supply, start=None, enough=inf, deadline=inf)
+    assert asked == [[pytest.approx(5e-7), 0.5], [6.0, 7.0]]
