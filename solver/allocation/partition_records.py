@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.base import records_of
+from ..model.numbering import different
 from ..model.plan import Partition, Served
 from ..model.problem import Workload
 from ..model.rounding import RELATIVE
@@ -81,7 +82,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
 
     # One record for all partitions of one size that serve one workload.
     keys = figures.workload[own] * len(resolved.sizes) + figures.size[own]
-    _, first, alike = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, alike = different(keys)
     # Made in the order in which the plan is read, as records that lie together in memory are read sooner.
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]

@@ -8,12 +8,12 @@ is not below the value is (model/capacity_consistency.py).
 """
 
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 
 import numpy as np
 
 from ..metrics.plan_columns import UNKNOWN, PlanColumns
 from ..model.lists import few
+from ..model.numbering import different
 from ..model.plan import Plan, PlanCapacity
 from ..model.problem import Problem
 from .violation import RELATIVE, Violation, close
@@ -51,7 +51,7 @@ def _wrong_solo(problem: Problem, solo_rps: Mapping[str, float], columns: PlanCo
     known = columns.workload != UNKNOWN
     of_gpu = columns.gpu[columns.partition[known]]
     is_own = np.array([gpu.sharing != "mps" for gpu in columns.gpus], dtype=np.bool_)
-    pair, at = np.unique(of_gpu * len(names) + columns.workload[known], return_inverse=True)
+    pair, _, at = different(of_gpu * len(names) + columns.workload[known])
     rps = np.bincount(at, weights=_carries(columns)[known], minlength=len(pair))
     gpu, workload = np.divmod(pair, max(len(names), 1))
     alone = np.array([solo_rps[name] for name in names])
@@ -76,4 +76,4 @@ def _wrong_value(problem: Problem, stated: PlanCapacity, columns: PlanColumns) -
 
 
 def _carries(columns: PlanColumns) -> np.ndarray:
-    return np.fromiter(map(attrgetter("carries_rps"), columns.served), dtype=np.float64, count=len(columns.served))
+    return np.array(columns.stated("carries_rps"), dtype=np.float64)[columns.record]

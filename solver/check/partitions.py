@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..metrics.plan_columns import UNKNOWN, Floats, Ints, PartitionKind, PlanColumns
 from ..model.catalogue import load_catalogue, load_cpus
 from ..model.naming import SERVICES
+from ..model.numbering import different
 from ..model.plan import Plan, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Quality
@@ -81,7 +82,7 @@ def wrong_partitions(
     rules = _rules(problem, columns, rows, points, promised_rps)
     for row, message in _broken([*rules, _wrong_hold(columns, rows, points, dispatch_ms)]):
         partition = int(columns.partition[rows[row]])
-        yield partition, Violation(where(partition), message, named=(columns.served[int(rows[row])].workload,))
+        yield partition, Violation(where(partition), message, named=(columns.served(rows[row]).workload,))
     for row, missed in _broken_promises(problem, columns, rows, points, promised_rps):
         partition = int(columns.partition[rows[row]])
         yield partition, replace(missed, where=plan.gpus[columns.gpu[partition]].id)
@@ -115,7 +116,7 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
         return problem.workloads[int(w[row])]
 
     def served(row: int) -> Served:
-        return columns.served[int(rows[row])]
+        return columns.served(rows[row])
 
     def other_gpu(row: int) -> bool:
         gpus = service(row).gpus
@@ -207,7 +208,7 @@ def _wrong_hold(columns: PlanColumns, rows: Ints, points: "_Points", dispatch_ms
 
     def message(row: int) -> str:
         expected = "null" if np.isnan(dispatch_ms[row]) else f"{dispatch_ms[row]:.6g} ms"
-        given = columns.served[int(rows[row])].dispatch_after_ms
+        given = columns.served(rows[row]).dispatch_after_ms
         return f"states dispatch_after_ms {'null' if given is None else f'{given:.6g}'}; expected {expected}"
 
     return (points.exist & (columns.workload[rows] != UNKNOWN) & ~agree.astype(np.bool_), message)
@@ -217,8 +218,7 @@ def _stated(columns: PlanColumns, rows: Ints, field: str) -> Floats:
     """Returns what rows state in a field; nan: null."""
     if not _any_says(columns, field):
         return np.full(rows.shape, np.nan)
-    stated = list(map(attrgetter(field), map(columns.served.__getitem__, rows.tolist())))
-    return np.array(stated, dtype=np.float64)  # None becomes nan
+    return np.array(columns.stated(field), dtype=np.float64)[columns.record[rows]]  # None becomes nan
 
 
 def _promised(
@@ -283,16 +283,17 @@ class _Asked:
 
 
 def _asked(problem: Problem) -> _Asked:
-    slo_ms, memory_mib, gpus, batch_sizes = (
-        list(map(attrgetter(field), problem.workloads)) for field in ("slo_ms", "memory_mib", "gpus", "batch_sizes")
+    gpus, batch_sizes = (list(map(attrgetter(field), problem.workloads)) for field in ("gpus", "batch_sizes"))
+    slo_ms, rate_rps, quantile, memory_mib = (
+        np.array(list(map(attrgetter(field), problem.workloads)), dtype=np.float64)  # None becomes nan
+        for field in ("slo_ms", "rate_rps", "slo_quantile", "memory_mib")
     )
-    given = problem.settings.quantile
     return _Asked(
-        np.array(slo_ms),
-        np.array(list(map(attrgetter("rate_rps"), problem.workloads))) * (1 + problem.settings.headroom),
-        np.array([given if one.slo_quantile is None else one.slo_quantile for one in problem.workloads]),
-        execution_may_take_ms(problem.settings, np.array(slo_ms)),
-        np.array(memory_mib, dtype=np.float64),  # None becomes nan
+        slo_ms,
+        rate_rps * (1 + problem.settings.headroom),
+        np.where(np.isnan(quantile), problem.settings.quantile, quantile),
+        execution_may_take_ms(problem.settings, slo_ms),
+        memory_mib,
         _given(gpus),
         _given(batch_sizes),
     )
@@ -342,13 +343,12 @@ def _points(columns: PlanColumns, rows: Ints, predict: Predict, basis_of: BasisO
 def _bases(columns: PlanColumns) -> Ints:
     """Returns what the plan says that its predictions rest on: indices into QUALITIES, shape (served,)."""
     number = {quality: i for i, quality in enumerate(QUALITIES)}
-    stated = map(number.__getitem__, map(attrgetter("basis"), columns.served))
-    return np.fromiter(stated, dtype=np.int64, count=len(columns.served))
+    return np.array([number[basis] for basis in columns.stated("basis")], dtype=np.int64)[columns.record]
 
 
 def _any_says(columns: PlanColumns, field: str) -> bool:
     """Tells whether a field is given anywhere; almost always it is null, which a loop in C tells."""
-    values = list(map(attrgetter(field), columns.served))
+    values = columns.stated(field)
     return values.count(None) < len(values)
 
 
@@ -359,10 +359,10 @@ def _different(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:
         values = int(column.max(initial=0)) + 1
         digits = column
         if (int(number.max(initial=0)) + 1) * values >= np.iinfo(np.int64).max:
-            (_, number), (few, digits) = (np.unique(one, return_inverse=True) for one in (number, column))
+            number, (few, _, digits) = different(number).which, different(column)
             values = len(few)
         number = number * values + digits
-    _, example, number = np.unique(number, return_index=True, return_inverse=True)
+    _, example, number = different(number)
     return list(zip(*(column[example].tolist() for column in columns), strict=True)), number
 
 

@@ -18,6 +18,7 @@ from ..model.catalogue import load_catalogue
 from ..model.consistency import WITHOUT_PLAN
 from ..model.digest import reference
 from ..model.hardware import MigGeometry, MigProfile
+from ..model.numbering import places_of
 from ..model.plan import Plan, PlannedGpu
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
@@ -114,10 +115,8 @@ def _wrong_gpus(
     unjudged: list[int] = []
     shared: dict[int, SharedGpu] = {}
     # GPUs that are divided alike are looked at once, all of them that are right in one step.
-    by_division = np.argsort(columns.division, kind="stable")
-    bounds = np.searchsorted(columns.division[by_division], np.arange(len(columns.example) + 1))
-    for division, example in enumerate(columns.example.tolist()):
-        members = by_division[bounds[division] : bounds[division + 1]]
+    alike = places_of(columns.division, len(columns.example))
+    for members, example in zip(alike, columns.example.tolist(), strict=True):
         gpu = plan.gpus[example]
         facts = load_catalogue().get(gpu.gpu)
         if gpu.sharing == "cores":

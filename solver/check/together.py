@@ -6,8 +6,6 @@ these is held against its profile or the interference model where its partition 
 is right where they are.
 """
 
-from operator import attrgetter
-
 import numpy as np
 
 from ..metrics.plan_columns import UNKNOWN, Floats, PlanColumns
@@ -21,7 +19,7 @@ def promised_beside_others(problem: Problem, columns: PlanColumns) -> Floats | N
     if found is None:
         return None
     rows, served, in_turns = found
-    stated = np.array(list(map(attrgetter("promised_rps"), columns.served)), dtype=np.float64)  # None becomes nan
+    stated = np.array(columns.stated("promised_rps"), dtype=np.float64)[columns.record]  # None becomes nan
     promised = np.zeros(columns.workload.shape)
     promised[rows] = promised_together(problem.settings, served, columns.workload[rows], in_turns, stated[rows])
     return promised

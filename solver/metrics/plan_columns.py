@@ -1,15 +1,16 @@
 """A plan read as columns: for steps that look at every partition of plans with millions of them."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count, repeat
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.numbering import different, numbered
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem
 
@@ -22,8 +23,6 @@ UNKNOWN = -1
 
 GREATEST = 1 << 62
 """What a batch size or a number of processes beyond it is read as: a damaged plan may state any."""
-
-Key = TypeVar("Key", bound=Hashable)
 
 PartitionKind = tuple[str, str | None, float | None]
 """What tells partitions apart: GPU or CPU type, MIG profile or cores (`Partition.kind`), share in percent."""
@@ -49,7 +48,10 @@ class PlanColumns:
     """The kinds of partition that there are."""
     kind: Ints
     """Shape (partition,): index into `kinds`."""
-    served: Sequence[Served]
+    records: Sequence[Served]
+    """What is served, by which service: partitions may share one record, which is read once."""
+    record: Ints
+    """Shape (served,): index into `records`."""
     partition: Ints
     """Shape (served,): index of the partition that serves it."""
     workload: Ints
@@ -73,6 +75,14 @@ class PlanColumns:
         serves = np.bincount(self.partition, minlength=len(duty_cycles)) > 0
         return np.asarray([one is not None for one in duty_cycles] & serves)
 
+    def served(self, row: int) -> Served:
+        """Returns one of what partitions serve."""
+        return self.records[int(self.record[row])]
+
+    def stated(self, field: str) -> list[Any]:
+        """Returns a field of each of `records`."""
+        return list(map(attrgetter(field), self.records))
+
     def served_on(self, gpu: int) -> slice:
         """Returns the rows of what one GPU serves; `gpu`: its position in the plan."""
         ends = np.array([self.first[gpu], self.first[gpu] + len(self.gpus[gpu].partitions)])
@@ -91,44 +101,50 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
     if known is not None and known.problem is problem and known.gpus is gpus:
         return known
     index = dict(zip(map(attrgetter("name"), problem.workloads), count(), strict=False))
-    models, model_of = _numbered(map(attrgetter("model"), problem.workloads))
+    models, model_of = numbered(map(attrgetter("model"), problem.workloads), len(problem.workloads))
     on_gpu = list(map(attrgetter("partitions"), gpus))
     partitions = list(chain.from_iterable(on_gpu))
     # Whole columns are read in loops in C.
-    types = chain.from_iterable(map(repeat, map(attrgetter("gpu"), gpus), map(len, on_gpu)))
-    named = "kind" if any(gpu.sharing == "cores" for gpu in gpus) else "mig_profile"  # a field is read faster
-    kinds_of, shares, starts = (map(attrgetter(field), partitions) for field in (named, "sm_percent", "start"))
-    places, place = _numbered(zip(types, kinds_of, shares, starts, strict=True))
-    kinds, kind_of_place = _numbered(known_place[:3] for known_place in places)
     number = np.fromiter(map(len, on_gpu), dtype=np.int64, count=len(gpus))
     first = np.cumsum(number) - number
-    _, sharing = _numbered(map(attrgetter("gpu", "sharing"), gpus))
+    gpu = np.repeat(np.arange(len(gpus)), number)
+    shared, sharing = numbered(map(attrgetter("gpu", "sharing"), gpus), len(gpus))
+    named = "kind" if any(how == "cores" for _, how in shared) else "mig_profile"  # a field is read faster
+    places, place = numbered(map(attrgetter(named, "sm_percent", "start"), partitions), len(partitions))
+    # Which of these places are on which type of GPU.
+    pair = different(sharing[gpu] * len(places) + place)
+    on_types = [(shared[at // len(places)][0], *places[at % len(places)][:2]) for at in pair.values.tolist()]
+    kinds, kind_of_pair = numbered(on_types, len(on_types))
     division, example = _divisions(sharing, place, first, number)
     serves = list(map(attrgetter("serves"), partitions))
     served = list(chain.from_iterable(serves))
-    names = map(attrgetter("workload"), served)
-    workload = np.fromiter(map(index.get, names, repeat(UNKNOWN)), dtype=np.int64, count=len(served))
+    alike = different(np.fromiter(map(id, served), dtype=np.int64, count=len(served)))
+    records, record = list(map(served.__getitem__, alike.first.tolist())), alike.which
+    names = map(attrgetter("workload"), records)
+    workload = np.fromiter(map(index.get, names, repeat(UNKNOWN)), dtype=np.int64, count=len(records))[record]
 
     def floats(field: str) -> Floats:
-        return np.fromiter(map(attrgetter(field), served), dtype=np.float64, count=len(served))
+        return np.fromiter(map(attrgetter(field), records), dtype=np.float64, count=len(records))[record]
 
     def ints(field: str) -> Ints:
         try:
-            return np.fromiter(map(attrgetter(field), served), dtype=np.int64, count=len(served))
+            of_records = np.fromiter(map(attrgetter(field), records), dtype=np.int64, count=len(records))
         except OverflowError:
-            return np.array([min(value, GREATEST) for value in map(attrgetter(field), served)], dtype=np.int64)
+            of_records = np.array([min(value, GREATEST) for value in map(attrgetter(field), records)], dtype=np.int64)
+        return of_records[record]
 
     return PlanColumns(
         problem=problem,
         gpus=gpus,
         partitions=partitions,
-        gpu=np.repeat(np.arange(len(gpus)), number),
+        gpu=gpu,
         first=first,
         division=division,
         example=example,
         kinds=kinds,
-        kind=kind_of_place[place],
-        served=served,
+        kind=kind_of_pair[pair.which],
+        records=records,
+        record=record,
         partition=np.repeat(
             np.arange(len(partitions)), np.fromiter(map(len, serves), dtype=np.int64, count=len(serves))
         ),
@@ -141,13 +157,6 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
         capacity_rps=floats("capacity_rps"),
         rate_rps=floats("rate_rps"),
     )
-
-
-def _numbered(keys: Iterable[Key]) -> tuple[list[Key], Ints]:
-    """Returns the different keys, and for each key its index among them."""
-    listed = list(keys)
-    number = {key: i for i, key in enumerate(dict.fromkeys(listed))}
-    return list(number), np.fromiter(map(number.__getitem__, listed), dtype=np.int64, count=len(listed))
 
 
 def _divisions(sharing: Ints, place: Ints, first: Ints, count: Ints) -> tuple[Ints, Ints]:
@@ -164,9 +173,9 @@ def _divisions(sharing: Ints, place: Ints, first: Ints, count: Ints) -> tuple[In
     # One partition after the other, so that numbers stay small however many there are.
     for position in range(int(count.max(initial=0))):
         gpu = np.flatnonzero(count > position)
-        longer = division[gpu] * places + place[first[gpu] + position]
+        longer = different(division[gpu] * places + place[first[gpu] + position])
         fewer = int(division.max()) + 1
         division = division.copy()
-        division[gpu] = fewer + np.unique(longer, return_inverse=True)[1]
-    _, example, division = np.unique(division, return_index=True, return_inverse=True)
+        division[gpu] = fewer + longer.which
+    _, example, division = different(division)
     return division, example

@@ -27,6 +27,7 @@ import numpy as np
 from ..model.base import records_of
 from ..model.catalogue import load_catalogue, load_cpus
 from ..model.geometry import Layout, Placement, PlacementRules, additions, most_addable, placement_rules
+from ..model.numbering import different
 from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
 from ..model.problem import Problem, Sharing
 from ..model.profile import Profile
@@ -96,7 +97,7 @@ def whole_sms(gpu: str, sharing: Sharing) -> float:
 
 def reachable_rps(columns: PlanColumns, profiles: Mapping[tuple[str, str], Profile]) -> Floats:
     """Returns the greatest throughput of each service's model on its kind of partition, shape (served,)."""
-    pairs, of_row = np.unique(columns.model * len(columns.kinds) + columns.served_kind, return_inverse=True)
+    pairs, _, of_row = different(columns.model * len(columns.kinds) + columns.served_kind)
     peaks: list[float | None] = []
     for m, k in zip(*np.divmod(pairs, len(columns.kinds)), strict=True):
         gpu, mig_profile, percent = columns.kinds[k]

@@ -44,7 +44,7 @@ def records_of(record: type[RecordT], **columns: Collection[Any]) -> list[Record
     Parameters
     ----------
     columns
-        The values of a field, one a record. A field without a column is None in all of them.
+        The values of a field, one a record. A field without a column, or with one of None alone, is None in all.
 
     Raises
     ------
@@ -61,6 +61,8 @@ def records_of(record: type[RecordT], **columns: Collection[Any]) -> list[Record
     values = list(map(dict.copy, repeat(_blank(record), lengths.pop())))
     # Each field, and then each attribute, of all records at once, which is a loop in C.
     for name, column in columns.items():
+        if isinstance(column, list) and column.count(None) == len(column):
+            continue
         deque(map(setitem, values, repeat(name), column), maxlen=0)
     made = list(map(record.__new__, repeat(record, len(values))))
     for set_attribute, of_each in (

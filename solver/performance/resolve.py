@@ -7,7 +7,7 @@ plan with the same numbers.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from operator import attrgetter
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..model.counted import asks_for_capacity, uncounted
 from ..model.cpu import Cpu
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu
+from ..model.numbering import numbered, places_of
 from ..model.parsing import closest, grouped
 from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Workload
@@ -238,15 +239,14 @@ def _unusable(
     source: str,
 ) -> list[Finding]:
     """Returns a finding for each workload whose profiles say nothing of the kinds of sharing that are allowed."""
-
-    @cache
-    def on_size(model: str, gpus: tuple[str, ...] | None) -> bool:
-        return any(size.name in points.get((model, size.gpu), {}) for size in sizes if gpus is None or size.gpu in gpus)
-
+    asking, which = numbered(map(attrgetter("model", "gpus"), problem.workloads), len(problem.workloads))
+    on_no_size = [
+        not any(size.name in points.get((model, size.gpu), {}) for size in sizes if gpus is None or size.gpu in gpus)
+        for model, gpus in asking
+    ]
     findings = []
-    for i, workload in enumerate(problem.workloads):
-        if on_size(workload.model, workload.gpus):
-            continue
+    for i in np.flatnonzero(np.array(on_no_size, dtype=np.bool_)[which]).tolist():
+        workload = problem.workloads[i]
         allowed = [entry for entry in fleet if workload.gpus is None or entry.gpu.name in workload.gpus]
         if any(len(mps[e.gpu.name].batches[i]) for e in allowed if e.gpu.name in mps):
             continue
@@ -353,15 +353,13 @@ def _with_best_points(resolved: ResolvedProblem) -> ResolvedProblem:
     shape = (len(problem.workloads), len(sizes))
     capacity_rps, throughput_rps, latency_ms = np.zeros(shape), np.zeros(shape), np.full(shape, np.nan)
     batch, processes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    alike: dict[object, list[int]] = {}
-    for i, key in enumerate(map(attrgetter("model", "gpus", "batch_sizes", "memory_mib"), problem.workloads)):
-        alike.setdefault(key, []).append(i)
+    asking = map(attrgetter("model", "gpus", "batch_sizes", "memory_mib"), problem.workloads)
+    kinds, kind = numbered(asking, len(problem.workloads))
     of_size: list[tuple[int, np.ndarray]] = []
     groups: list[Group] = []
-    for members in alike.values():
-        rows = np.array(members)
+    for rows in places_of(kind, len(kinds)):
         for k, size in enumerate(sizes):
-            usable = usable_points(resolved.max_processes, problem.workloads[members[0]], size, resolved.points)
+            usable = usable_points(resolved.max_processes, problem.workloads[rows[0]], size, resolved.points)
             if usable is not None:
                 of_size.append((k, rows))
                 groups.append((usable, resolved.asked.of(rows)))
