@@ -409,3 +409,17 @@ def test_beside_shared_gpus_covers_near_the_cheapest_are_listed_and_none_is_left
     # Prices to begin with are above 0, and no cut is worth more than it costs.
     module._best_prices(demands, supply, start=None, enough=inf, deadline=inf)
     assert asked == [[pytest.approx(5e-7), 0.5], [6.0, 7.0]]
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.5, 4.0]])
+def test_workloads_that_stand_for_several_count_so_often(weight):
+    """Two of the first size or one of the second, one of the first, and three of it, at 1 and 2.5."""
+    demands = demands_of([[0.5, 1.0], [1.0, 1.0], [0.34, 0.0]])
+    covers = module._Enumerated(demands, None if weight is None else np.array(weight))
+    own = weight or [1.0] * 3
+    value, taken = covers.demand(np.array([1.0, 2.5]))
+    assert value == pytest.approx(2 * own[0] + own[1] + 3 * own[2])
+    assert taken.tolist() == pytest.approx([2 * own[0] + own[1] + 3 * own[2], 0])
+    value, taken = covers.demand(np.array([1.0, 1.5]))
+    assert value == pytest.approx(1.5 * own[0] + own[1] + 3 * own[2])
+    assert taken.tolist() == pytest.approx([own[1] + 3 * own[2], own[0]])
