@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -333,3 +334,32 @@ def test_a_content_has_to_carry_what_is_left_of_each_service_or_what_it_carries(
         expected = [min(packing._left_rps[w], rps) for w, rps in zip(one.services, one.carried_rps, strict=True)]
         assert packing.needed_rps(one) == pytest.approx(tuple(expected))
     assert packing.refilled([], random.Random(1)) == []
+
+
+@pytest.mark.parametrize("unit", [1e-4, 3600.0])
+def test_the_unit_of_time_changes_no_partition(unit):
+    """Services of a request in an hour, and such of rounds of microseconds."""
+    for seed in range(3):
+        packing, slots, rule, rate_rps, replicas = drawn(seed, least=(1, 2), busier=8.0)
+        slots = [replace(one, alone_rps=one.alone_rps / unit, latency_ms=one.latency_ms * unit) for one in slots]
+        other = Packing(slots, USD, rate_rps / unit, replace(rule, slo_ms=rule.slo_ms * unit), replicas)
+        assert [(one.slot, one.services) for one in other.whole] == [(one.slot, one.services) for one in packing.whole]
+        found, again = (
+            [(one.slot, one.services, one.options) for one in of.filled(math.inf)] for of in (packing, other)
+        )
+        assert found == again
+
+
+def test_who_is_carried_by_whole_partitions_is_on_no_other():
+    _, slots, rule, rate_rps, replicas = drawn(2)
+    for w, times in ((3, 2), (5, 3)):
+        cheapest = min(slots, key=lambda one, w=w: USD[slots.index(one)] / one.alone_rps[w])
+        rate_rps[w] = times * cheapest.alone_rps[w]
+    packing = Packing(slots, USD, rate_rps, rule, replicas)
+    contents = packing.filled(math.inf)
+    assert_holds(packing, contents)
+    alone = [w for one in packing.whole for w in one.services]
+    assert (alone.count(3), alone.count(5)) == (2, 3)
+    assert {w for one in packing.owned(contents) for w in one.services} == set(range(10)) - {3, 5}
+    exchanged = packing.exchanged(packing.filled(-math.inf), 9.0, np.random.default_rng(1), math.inf)
+    assert_holds(packing, exchanged)
