@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from oracles.capacity_oracle import most_capacity
 from oracles.mig_oracle import LOOSE, TooManyError
+from ortools.math_opt.python import mathopt
 from problems.mig_draws import small_problem
 
 from sliceplan.solver.exact.capacity import most_requests as most_requests_module
 from sliceplan.solver.exact.capacity.cover_limit import cover_limit
 from sliceplan.solver.exact.capacity.first_plan import first_plan
-from sliceplan.solver.exact.capacity.most_requests import _instances, _most_partitions, most_requests
+from sliceplan.solver.exact.capacity.most_requests import MostRequests, _instances, _most_partitions, most_requests
 from sliceplan.solver.exact.capacity.price_limit import price_limit
 from sliceplan.solver.exact.capacity.relaxation import relaxation
 from sliceplan.solver.exact.capacity.solo import solo_capacity
@@ -165,3 +166,89 @@ def test_as_many_instances_as_the_gpus_can_be_cut_into(monkeypatch):
     monkeypatch.setattr(most_requests_module, "counts_of", lambda _, pattern: np.array(pattern))
     fleet = [SimpleNamespace(name=name, available=n) for name, n in (("two", 2), ("unlimited", None), ("uncut", 5))]
     assert _instances(SimpleNamespace(sizes=[None, None], fleet=fleet)).tolist() == [6, 2]
+
+
+class Ended(SimpleNamespace):
+    """What a solver ends with: how, its limit, and values of variables; None: there is no solution."""
+
+    @property
+    def termination(self):
+        return SimpleNamespace(objective_bounds=SimpleNamespace(dual_bound=self.limit))
+
+    def has_primal_feasible_solution(self):
+        return self.values is not None
+
+    def variable_values(self):
+        return self.values
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("end", "found", "limit", "stopped"),
+    [
+        ("optimal", True, 0.5, StopReason.HEURISTIC_DONE),
+        ("feasible", True, 0.5, StopReason.HEURISTIC_DONE),
+        ("time_limit", True, 0.5, StopReason.TIME_LIMIT),
+        ("time_limit", False, 0.5, StopReason.TIME_LIMIT),
+        ("time_limit", False, np.inf, StopReason.TIME_LIMIT),
+        ("infeasible", False, np.inf, StopReason.INFEASIBLE),
+    ],
+)
+def test_what_the_program_ends_with_is_said_in_the_unit_of_what_is_counted(
+    monkeypatch, unit, end, found, limit, stopped
+):
+    """The most valuable partition counts 40; the limit is rounded up a little."""
+    model = mathopt.Model()
+    served = {at: model.add_integer_variable(lb=0) for at in ((0, 0), (0, 1), (1, 1))}
+    cuts = [("cut", model.add_integer_variable(lb=0)), ("other", model.add_integer_variable(lb=0))]
+    asked = []
+
+    def solve(own, limit_s, *, absolute_gap, gap, start):
+        assert own is model
+        assert limit_s <= 60.0
+        asked.append((absolute_gap, gap, start))
+        values = {cuts[0][1]: 2.0000001, cuts[1][1]: 1e-7} if found else None
+        return Ended(end=end, limit=limit, values=values)
+
+    program = SimpleNamespace(
+        model=model,
+        served=served,
+        rates="rates",
+        patterns=cuts,
+        partitions=lambda values: "partitions" if values else None,
+        values=lambda answer: f"values of {answer.partitions}",
+    )
+    patched = {
+        "CuttingStockProgram": lambda _, counts: program if counts else None,
+        "_most_partitions": lambda *_: np.array([[3.0, 4.0], [0.0, 5.0]]),
+        "run_highs": solve,
+        "solved_with_rates_met": lambda _, rates, solve: solve() if rates == "rates" else None,
+        "end_of": lambda result: result.end,
+        "solver_text": lambda _: "HiGHS",
+    }
+    for name, value in patched.items():
+        monkeypatch.setattr(most_requests_module, name, value)
+    resolved = SimpleNamespace(capacity_rps=np.array([[10.0, 20.0], [0.0, 4.0]]))
+    known = MostRequests(StopReason.TIME_LIMIT, "", None, (), "known")
+    for start in (None, known):
+        answer = most_requests(resolved, unit * np.array([2.0, 5.0]), known=start, time_limit_s=60.0, gap=0.25)
+        assert (answer.stopped, answer.solver) == (stopped, "HiGHS")
+        if limit == np.inf:
+            assert answer.limit is None
+        else:
+            assert 20 * unit < answer.limit <= 20 * unit * (1 + 2e-9)
+        assert answer.patterns == ((("cut", 2),) if found else ())
+        assert answer.partitions == ("partitions" if found else None)
+    assert asked == [(None, 0.25, None), (None, 0.25, "values of known")]
+    assert [served[at].upper_bound for at in served] == [3.0, 4.0, 5.0]
+    objective = model.objective
+    assert objective.is_maximize
+    # As parts of the most valuable one.
+    assert [objective.get_linear_coefficient(one) for one in served.values()] == pytest.approx([0.5, 1.0, 0.5])
+
+
+def test_what_a_plan_has_is_what_all_its_partitions_count():
+    resolved = SimpleNamespace(capacity_rps=np.array([[10.0, 20.0], [0.0, 4.0]]))
+    plan = MostRequests(StopReason.TIME_LIMIT, "", None, (), np.array([[1, 2], [0, 3]]))
+    assert plan.capacity(resolved, np.array([2.0, 5.0])) == 2 * 50 + 5 * 12
+    assert MostRequests(StopReason.TIME_LIMIT, "", None).capacity(resolved, np.array([2.0, 5.0])) is None
