@@ -261,6 +261,22 @@ def test_each_partition_has_the_best_content_of_those_who_are_left():
         assert not left
 
 
+@pytest.mark.parametrize(("part", "is_round"), [(0.9, False), (1.0, True), (1.1, True), (None, False)])
+def test_a_service_has_a_partition_for_itself_where_that_is_worth_more_than_any_round(part, is_round):
+    """By what it pays for what its cheapest partition costs; of as much the round is taken."""
+    packing, *_ = drawn(4, busier=4.0)
+    left = np.flatnonzero(packing._left_rps > 0)
+    worth = {int(w): packing._pays[w] / packing._usd[packing._alone[w]] for w in left}
+    best = max(worth, key=worth.__getitem__)
+    found = packing._best_alone(left, None if part is None else (part * worth[best], "round"))
+    if is_round:
+        assert found == "round"
+        return
+    assert (found.services, found.slot) == ((best,), packing._alone[best])
+    carries = [k for k, one in enumerate(packing._slots) if one.alone_rps[best] >= packing._left_rps[best] * (1 - 1e-9)]
+    assert found.slot == min(carries, key=lambda k: USD[k])
+
+
 def test_many_services_are_dealt_with_in_parts_the_most_patient_ones_first(monkeypatch):
     packing, *_ = drawn(3, busier=4.0)
     monkeypatch.setattr(module, "AT_ONCE", 4)
