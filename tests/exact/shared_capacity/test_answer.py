@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sliceplan.solver.allocation.allocated import CutGpu, MpsGpu
 from sliceplan.solver.exact.shared_capacity import answer as module
 from sliceplan.solver.exact.shared_capacity.answer import most_capacity_shared
 
@@ -15,7 +16,7 @@ ASKS = {"price_at_least_cost", "price", "sharpen"}
 def heard(monkeypatch):
     """Returns a function that lists the steps of a search with 10 workloads, of which some answers are told."""
 
-    def steps(time_limit_s, *, done_after=99, **told):
+    def steps(time_limit_s, *, done_after=99, gpus=None, **told):
         found = []
 
         class Told:
@@ -30,8 +31,10 @@ def heard(monkeypatch):
                 return SimpleNamespace(said=len(found), limited=limited)
 
             def __getattr__(self, name):
-                def step(*_):
+                def step(*of):
                     found.append(name)
+                    if name == "begin":
+                        assert of[0] == [one for one in gpus or () if isinstance(one, MpsGpu)]
                     return next(told.get(name, iter(())), False) if name in ASKS else None
 
                 return step
@@ -40,12 +43,15 @@ def heard(monkeypatch):
         monkeypatch.setattr(module, "solo_capacity", lambda _: np.ones(10))
         monkeypatch.setattr(module, "replace", lambda resolved, **_: resolved)
         monkeypatch.setattr(
-            module, "solve_mixed_fleet", lambda *_, **__: SimpleNamespace(stopped="time_limit", gpus=None)
+            module, "solve_mixed_fleet", lambda *_, **__: SimpleNamespace(stopped="time_limit", gpus=gpus)
         )
         resolved = SimpleNamespace(problem=SimpleNamespace(settings=SimpleNamespace(capacity_weights="equal")))
-        last = most_capacity_shared(
-            resolved, None, (), on_answer=lambda _: found.append("said"), time_limit_s=time_limit_s
-        )
+
+        def said(one):
+            assert one.limited  # whatever comes, time may end before it
+            found.append("said")
+
+        last = most_capacity_shared(resolved, None, (), on_answer=said, time_limit_s=time_limit_s)
         return found, last
 
     return steps
@@ -59,7 +65,8 @@ LAST = ["mix", "said", "carry_more"]
     ("time_limit_s", "told", "between"),
     [
         # With little time prices of cells; else of least cost, and of cells where there are none.
-        (2.0, {}, ["price_in_cells", "said", "price", "sharpen", "said"]),
+        (2.9, {}, ["price_in_cells", "said", "price", "sharpen", "said"]),
+        (3.0, {}, ["price_at_least_cost", "price_in_cells", "said", "price", "sharpen", "said"]),
         (9.0, {}, ["price_at_least_cost", "price_in_cells", "said", "price", "sharpen", "said"]),
         (9.0, {"price_at_least_cost": [True]}, ["price_at_least_cost", "said", "price", "sharpen", "said"]),
         # As long as something is learnt.
@@ -74,6 +81,12 @@ def test_what_every_step_finds_is_said_before_the_next_one(heard, time_limit_s, 
     steps, last = heard(time_limit_s, **{name: iter(values) for name, values in told.items()})
     assert steps == [*FIRST, *between, *LAST]
     assert not last.limited
+
+
+def test_a_plan_of_least_cost_is_what_the_search_begins_with(heard):
+    """Its GPUs under MPS."""
+    steps, _ = heard(2.0, gpus=(CutGpu("B", ()), MpsGpu("A", ())))
+    assert steps[0] == "begin"
 
 
 def test_a_plan_that_is_near_its_limit_needs_no_more_prices(heard):

@@ -104,7 +104,8 @@ def test_limits_only_fall_and_what_one_more_gpu_adds_is_said_at_the_prices_that_
     # Nothing carries less than nothing.
     one = told()
     one.worth["A"] = -5.0
-    assert one.begun().answer(limited=True).limit == 0.0
+    found = one.begun().answer(limited=True)
+    assert (found.limit, found.one_more["A"]) == (0.0, 0.0)
 
 
 def test_a_question_begins_at_what_is_known_and_few_of_its_contents_are_kept(told):
@@ -154,6 +155,13 @@ def test_a_search_is_done_where_its_plan_is_as_near_the_limit_as_was_asked(told,
     search.carry_more()
     assert tried == ([] if done else ["cells", "apart", "more"])
     assert search._plan == ([SMALL, GREAT] if done else [GREAT, GREAT])
+    search = told().begun(SMALL)
+    one.patch(module, "set_apart", lambda *_, **__: [POOR])
+    search.set_apart(None, inf)
+    one.patch(module, "more_of_all", lambda *_: [GREAT, POOR])
+    search.carry_more()
+    # Contents of plans are known from then on, whether or not they are kept.
+    assert (search._plan, search._known.all()) == ([GREAT, POOR], [SMALL, POOR, GREAT])
 
 
 @pytest.mark.parametrize(("worth", "lower"), [(40.0, True), (55.0, False)])
@@ -184,9 +192,11 @@ def test_prices_of_least_cost_are_of_one_gpu_type_and_a_plan_and_the_likeliest_a
     assert search._centre.of_rate[0] == -0.5
     offered = []
     assert not search.price_at_least_cost(inf)
+    offered = [prices(0.9, 0.9)]
     assert not told().begun(POOR).price_at_least_cost(inf)
-    two = told(figures=("A", "B"))
-    assert not two.begun(SMALL).price_at_least_cost(inf)
+    two = told(figures=("A", "B")).begun(SMALL)
+    assert not two.price_at_least_cost(inf)
+    assert len(asked) == 3
 
 
 def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where_nothing_came_of_it(told):
