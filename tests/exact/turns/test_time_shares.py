@@ -144,6 +144,12 @@ def test_replicas_have_a_price_where_they_are_limited_and_it_is_said():
     assert cost_bound(price, shares, cuts, None, replica_usd) == 1.0
     assert cost_bound(price, shares, cuts, limits, replica_usd) == 1.0 + 3 * 4 - 2 * 3
     assert cost_bound(price, shares, cuts, MostReplicas(np.array([np.inf]), limits.parts), replica_usd) == 1.0
+    # On another partition a replica carries a half, for twice the price of its time; prices may be small.
+    two, cuts_of_two = np.array([[0.5], [1.0]]), [*cuts, Cut("g", 2.0, {1: 1})]
+    halves = MostReplicas(limits.most, np.array([[0.25], [0.5]]))
+    for usd, bound in ((3.0, 2 + 3 * 2 - 2 * 3), (0.25, 1 + 0.25 * 4 - 2 * 0.25)):
+        found = cost_bound(np.array([2.0, 2.0]), two, cuts_of_two, halves, np.array([usd]))
+        assert found == pytest.approx(bound)
     # Limits that bind nobody take nothing off.
     assert cost_bound(price, shares, cuts, MostReplicas(np.array([9.0]), limits.parts), replica_usd) == 1.0
 
