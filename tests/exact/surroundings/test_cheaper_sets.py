@@ -2,6 +2,7 @@
 
 import time
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
 from sliceplan.solver.exact.surroundings.cells import grid
-from sliceplan.solver.exact.surroundings.cheaper_sets import cheaper_sets
+from sliceplan.solver.exact.surroundings.cheaper_sets import BOX, MOST_SETS, cheaper_sets
 from sliceplan.solver.exact.surroundings.customers import customers_of
 from sliceplan.solver.exact.surroundings.exact_price import Effort, TypePrices
 from sliceplan.solver.exact.surroundings.least_demands import guests_of
+from sliceplan.solver.exact.surroundings.master import Master
 from sliceplan.solver.exact.surroundings.possible_sets import possible
 from sliceplan.solver.exact.surroundings.price_search import PriceSearch
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -125,3 +127,58 @@ def test_an_optimal_plan_is_made_of_them(seed):
         np.ones(len(found.sets)), integrality=np.ones(len(found.sets)), constraints=LinearConstraint(holds, 1, np.inf)
     )
     assert round(fewest.fun) == round(least / 3.06)
+
+
+class Type:
+    """A GPU type whose dear sets are told."""
+
+    def __init__(self, sets):
+        self.sets, self.heard = sets, []
+
+    def worth_more(self, of_guests, threshold, most, deadline):
+        self.heard.append((of_guests.tolist(), threshold, most, deadline))
+        return self.sets
+
+
+def search_of(first, second):
+    """Returns a search of three customers at prices worth 10 USD together, on types at 2 and 5 USD."""
+    types = [
+        SimpleNamespace(customer=np.array([0, 0, 1]), usd_per_hour=2.0),
+        SimpleNamespace(customer=np.array([1, 2]), usd_per_hour=5.0),
+    ]
+    customers = SimpleNamespace(wanted=np.array([2.0, 1.0, 2.0]), types=types)
+    return SimpleNamespace(customers=customers, centre=np.array([1.0, 2.0, 3.0]), types=[Type(first), Type(second)])
+
+
+@pytest.mark.parametrize(("most_cost", "slack"), [(11.0, 1.0), (9.0, 0.0)])
+def test_sets_are_asked_for_that_lack_no_more_of_their_gpu_than_a_plan_may_cost_more_than_the_bound(most_cost, slack):
+    search = search_of([(0, 1)], None)
+    assert cheaper_sets(search, most_cost, NEVER) is None, "of the second type there are too many"
+    assert [one.heard[0][0] for one in search.types] == [[0.5, 0.5, 1.0], [0.4, 0.6]]
+    for one, usd in zip(search.types, (2.0, 5.0), strict=True):
+        ((_, threshold, most, deadline),) = one.heard
+        assert threshold == pytest.approx(1 - slack / usd, abs=1e-4)
+        assert threshold < 1 - slack / usd
+        assert (most, deadline) == (MOST_SETS, NEVER)
+
+
+def test_without_such_sets_there_is_no_cheaper_plan():
+    found = cheaper_sets(search_of([], []), 11.0, NEVER)
+    assert (found.sets, found.least) == ([], np.inf)
+
+
+def test_of_the_sets_those_are_left_that_a_plan_up_to_the_cost_may_hold_at_the_best_prices(monkeypatch):
+    """Guests are customers; at prices of which one set is worth a tenth more than its GPU they are lower by as much."""
+    solution = np.array([1.1, 1.1, 3.3])
+    monkeypatch.setattr(Master, "best_prices", lambda *given: heard.append(given[1:]) or (solution, None))
+    heard = []
+    search = search_of([(0, 1), (0, 2), (2,)], [(0, 1), (1,)])
+    found = cheaper_sets(search, 10.5, NEVER)
+    ((centre, box, left_s),) = heard
+    assert (centre.tolist(), box) == ([1.0, 2.0, 3.0], BOX)
+    assert left_s > 1e17
+    # At prices of 1, 1 and 3 USD nine are proven: what lacks more than 1.5 USD of its GPU is in no plan of 10.5.
+    assert found.least == pytest.approx(9.0, rel=1e-5)
+    assert found.sets == [(0, (0, 0)), (0, (0, 1)), (0, (1,)), (1, (1, 2))]
+    monkeypatch.setattr(Master, "best_prices", lambda *_: None)
+    assert cheaper_sets(search, 10.5, NEVER) is None
