@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from sliceplan.solver.exact.fleet import fleet_by_surroundings
-from sliceplan.solver.exact.fleet.fleet_by_surroundings import MOST_LISTED, NO_BETTER, PlanAndBound, SurroundingsSearch
+from sliceplan.solver.exact.fleet.fleet_by_surroundings import (
+    CLOSE,
+    MOST_LISTED,
+    NO_BETTER,
+    PlanAndBound,
+    SurroundingsSearch,
+)
+from sliceplan.solver.exact.surroundings.plan_builder import ABOUT
 
 NEVER = 1e18
 
@@ -185,3 +192,166 @@ def test_sets_are_listed_again_only_where_the_bound_came_nearer(monkeypatch):
     search = Takes(bound=2.0)
     search._list(1.0, NEVER)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize(("limit", "close"), [(10.0, True), (10.0 * (1 + CLOSE), True), (10.5, False)])
+def test_plans_are_built_where_sets_that_were_met_can_make_prices_little_better(limit, close):
+    search = Takes()
+    search._search = SimpleNamespace(limit=limit, bound=10.0)
+    assert search._is_close() is close
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "gap", "done"), [(10, 10, 0.0, True), (10, 9, 0.0, False), (10, 9, 0.2, True)]
+)
+def test_it_is_done_where_the_bound_proves_the_plan_or_meets_the_gap(cost, bound, gap, done):
+    search = Takes(cost=cost, bound=bound)
+    search._resolved.gap = gap
+    assert search._is_done() == done
+
+
+def test_a_round_proves_the_next_cost_of_whole_gpus():
+    search, heard = Takes(), []
+    search._lattice = SimpleNamespace(next_cost=np.ceil)
+    search._search = SimpleNamespace(bound=6.2, next_round=heard.append)
+    search._raise(99.0)
+    assert heard == [99.0]
+    assert search.best.bound == (7.0, fleet_by_surroundings.SURROUNDINGS)
+
+
+def test_residents_are_services_of_their_customer_each_once():
+    """Customers stand as items of either type; of one there are two services."""
+    search = Takes()
+    search._customers = SimpleNamespace(
+        types=[
+            SimpleNamespace(item=np.array([4, 4, 7]), customer=np.array([0, 0, 1])),
+            SimpleNamespace(item=np.array([5, 9]), customer=np.array([1, 0])),
+        ]
+    )
+    search._sets = SimpleNamespace(
+        shared=SimpleNamespace(classes=[SimpleNamespace(members=own) for own in ([2, 3], [6])])
+    )
+    chosen = [SimpleNamespace(items=(4, 7)), SimpleNamespace(items=(9,))]
+    found = SurroundingsSearch._dealt(search, chosen)
+    assert found.columns == tuple((one, 1) for one in chosen)
+    assert found.residents == {4: [2], 7: [6], 9: [3]}
+
+
+class Chooses(Takes):
+    """A search that chooses among sets by programs whose bounds are told."""
+
+    def __init__(self, answer, relaxed, feasible, *, cost=10.0, left=True):
+        super().__init__(cost=cost)
+        self.asked, self.answer_, self.relaxed, self.left = [], answer, relaxed, left
+        possible = [SimpleNamespace(batches=(1,)), SimpleNamespace(batches=(1,) if feasible else None)]
+        self._builder = SimpleNamespace(
+            possible_columns=lambda sets: possible if sets == "sets" else pytest.fail(sets),
+            columns=lambda price, sets, most: ("columns", price, sets, most),
+        )
+        self._search.centre = "centre"
+
+    def _chosen(self, columns, _):
+        self.asked.append(columns)
+        return self.answer_
+
+    def _solved(self, columns, _):
+        self.asked.append(columns)
+        return self.relaxed
+
+
+@pytest.mark.parametrize(
+    ("answer", "relaxed", "feasible", "bound", "relaxes"),
+    [
+        # Where every set has an allocation the program's bound is one of all cheaper plans, and no more than the plan.
+        (7.0, None, True, 7.0, False),
+        (12.0, None, True, 10.0, False),
+        # Else a program over all that are possible is; where that has no plan, there is no cheaper one.
+        (7.0, (6.0, "gap_left"), False, 6.0, True),
+        (7.0, (12.0, "proved"), False, 10.0, True),
+        (7.0, (None, "infeasible"), False, 10.0, True),
+        (7.0, (None, "time_limit"), False, 4.0, True),
+        (None, (6.0, "gap_left"), True, 6.0, True),
+    ],
+)
+def test_a_program_over_the_sets_of_cheaper_plans_proves_what_they_cost(answer, relaxed, feasible, bound, relaxes):
+    told = relaxed and SimpleNamespace(cost_bound=relaxed[0], stopped=relaxed[1])
+    search = Chooses(answer, told, feasible)
+    SurroundingsSearch._choose(search, "sets", NEVER)
+    assert search.asked[0] == ("columns", "centre", "sets", 4)
+    assert len(search.asked) == 1 + relaxes
+    assert search.best.bound[0] == bound
+    if bound > 4:
+        assert search.best.bound[1] == fleet_by_surroundings.CHEAPER
+    # Without time, or with a proof, no other program follows.
+    for late in (Chooses(answer, told, False), Chooses(answer, told, False, cost=4.0)):
+        SurroundingsSearch._choose(late, "sets", NEVER if late.best.cost == 4.0 else 0.0)
+        assert len(late.asked) == 1
+
+
+class Builds(Takes):
+    """A search whose plans are told: their columns and prices that they correct."""
+
+    def __init__(self, many, plans, bound=4.0):
+        super().__init__(bound=bound)
+        self.asked, self.plans, self._are_many = [], list(plans), many
+        self._builder = SimpleNamespace(build=self.built)
+        self._search = SimpleNamespace(bound=bound, centre=np.array([1.0, 0.0]), met="met")
+        self._corrected, self._built_at, self._plans, self._dearer = np.array([9.0, 9.0]), 0.0, 0, np.ones(2)
+
+    def built(self, price, met, _, *, about, draw):
+        self.asked.append((price.tolist(), met, about, draw is not None))
+        return self.plans.pop(0)
+
+    def _take(self, columns):
+        return columns == "better"
+
+
+def corrected(columns, *prices):
+    return SimpleNamespace(columns=columns, dearer=np.array(prices))
+
+
+def test_plans_are_built_at_the_prices_of_the_bound_as_the_last_plan_corrected_them():
+    search = Builds(False, [corrected("better", 1.5, 0.5), None, corrected("", 2.0, 0.5), corrected("", 1.0, 1.0)])
+    assert [search._build(NEVER, 0.0) for _ in range(3)] == [True, False, False]
+    usual = ("met", ABOUT, False)
+    assert search.asked == [([1.0, 0.0], *usual), ([1.5, 0.5], *usual), ([1.5, 0.5], *usual)]
+    # A bound that rose begins anew.
+    search._search.bound = 4.0 * (1 + 2e-3)
+    search._build(NEVER, 0.0)
+    assert search.asked[-1] == ([1.0, 0.0], *usual)
+
+
+def test_plans_of_many_keep_how_much_dearer_services_became_and_are_fine_where_there_is_time():
+    search = Builds(True, [corrected("", 1.5, 0.5)] * 4)
+    now = fleet_by_surroundings.time.monotonic()
+    for deadline, last_s in ((NEVER, 0.0), (NEVER, 3.0), (now + 100.0, 60.0)):
+        search._search.bound *= 1.01
+        search._build(deadline, last_s)
+    hasty, fine = fleet_by_surroundings.HASTY, fleet_by_surroundings.FINE
+    assert search.asked == [
+        ([1.0, 0.0], "met", hasty, True),
+        ([1.5, 0.0], "met", fine, True),
+        ([1.5, 0.0], "met", hasty, True),
+    ]
+    assert search._plans == 3
+
+
+@pytest.mark.parametrize(
+    ("services", "listed"), [(fleet_by_surroundings.FEW, True), (fleet_by_surroundings.FEW + 1, False)]
+)
+def test_sets_are_listed_and_programs_made_of_few_services_alone(services, listed):
+    class Few(Turns):
+        def _is_done(self):
+            return False
+
+        def _list(self, spent, _):
+            assert spent >= 0
+            self.done.append("list")
+
+        def _program(self, _):
+            self.done.append("program")
+
+    search = Few([], [])
+    search.required_rps = range(services)
+    search.run(NEVER)
+    assert (search.done.count("list"), search.done.count("program")) == ((NO_BETTER, 1) if listed else (0, 0))
