@@ -395,6 +395,7 @@ def test_a_plan_is_kept_that_is_cheaper_or_as_cheap_where_that_is_asked_for(best
         (2, 0.0, False, None, (None, 12), ["rounded", "counted", "whole 12"], 12.0, 12.0),
         (2, 0.0, False, 14.0, (12.0, 12), ["rounded", "counted"], 12.0, 12.0),
         (2, 0.0, False, 14.0, (None, 14), ["rounded", "counted"], 14.0, 14.0),
+        (2, 0.0, False, None, (13.0, 12), ["rounded", "counted"], 13.0, 12.0),
         (2, 0.5, False, 14.0, (12.0, 12), ["rounded"], 14.0, 10.0),
         (2, 0.1, False, 14.0, (12.0, 12), ["rounded", "counted"], 12.0, 12.0),
         # Less than the prices prove is proven by nothing else.
@@ -595,3 +596,31 @@ def test_the_bound_is_that_of_the_prices_in_whole_gpus_or_of_exact_ones(monkeypa
         assert search.heard == [True], "it says that time ended it, as nothing else is known"
         assert search._most_steps == 21
         assert not search._late
+
+
+@pytest.mark.parametrize(
+    ("whole", "services", "found"), [("plan", 3, "whole"), ("plan", 4, "whole"), (None, 4, None), (None, 3, "covers")]
+)
+def test_given_gpus_are_filled_by_exchanges_or_for_few_services_by_a_program(monkeypatch, whole, services, found):
+    asked = []
+    monkeypatch.setattr(decomposition, "MOST_FOR_SLICES", 3)
+    monkeypatch.setattr(decomposition, "whole_plan", lambda *_, **options: asked.append(options) or whole)
+    covers = SimpleNamespace(covers="listed")
+    monkeypatch.setattr(decomposition, "covers_for_programs", lambda *_: covers)
+    near = SimpleNamespace(classes=SimpleNamespace(members=np.ones(5)))
+    monkeypatch.setattr(decomposition, "undecided_classes", lambda *_, **__: near)
+    monkeypatch.setattr(decomposition, "replace", lambda one, available: (one, available))
+
+    def choose(given, supply, **options):
+        assert (given, supply) == (near, (search._supply, 7))
+        assert (options["any_plan"], options["most_classes"], options["least_cost"]) == (True, 5, 0.0)
+        assert options["time_limit_s"] == decomposition.FILL_S
+        return SimpleNamespace(covers="covers")
+
+    monkeypatch.setattr(decomposition, "choose_covers", choose)
+    search = Found()
+    search.demands, search._deadline, search._steps = SimpleNamespace(least=range(services)), math.inf, None
+    search._chosen = lambda plan: plan and "whole"
+    proven = SimpleNamespace(prices=SimpleNamespace(in_steps="price"))
+    assert search._filled(SimpleNamespace(available=7), proven, 12) == found
+    assert asked == [{"at_least": 12, "wider": False, "deadline": math.inf}]

@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from sliceplan.solver.exact.primal.cheapest_ways import CUT
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Search
+from sliceplan.solver.performance.fleet_types import FleetType
 from sliceplan.solver.performance.igniter_rules import IgniterDemands, demands
 from sliceplan.solver.performance.mps_sharing import MpsType
 from sliceplan.solver.performance.resolve import resolve
@@ -206,3 +208,74 @@ def test_bound_and_first_plan_come_before_anything_that_takes_long(problem):
     assert bound.stopped == plan.stopped == "time_limit"
     assert 0 < bound.cost_bound == plan.cost_bound <= price_of(resolved, plan.gpus)
     assert_holds(resolved, plan.gpus, shipped_profiles())
+
+
+def told_of(monkeypatch, *, on_type, hosts, found, left=None):
+    """Lets services be on types, on hosts and cut as told; returns what the cuts were asked for."""
+    asked = []
+    monkeypatch.setattr(first_fleet_module, "cheapest_types", lambda *_: np.array(on_type))
+    monkeypatch.setattr(first_fleet_module, "hosts_of", lambda *_: hosts)
+    monkeypatch.setattr(
+        first_fleet_module, "cheapest_covers_of", lambda _, rows: np.outer(1 + rows, [1, 0, 2]).astype(np.int64)
+    )
+
+    def cuts(resolved, patterns, wanted, least_free, *, time_limit_s):
+        asked.append(([entry.available for entry in resolved.fleet], patterns, wanted.tolist(), least_free.tolist()))
+        assert time_limit_s > 0
+        return found
+
+    monkeypatch.setattr(first_fleet_module, "cheapest_cuts", cuts)
+    monkeypatch.setattr(
+        first_fleet_module, "cut_gpus", lambda _, used, partitions: [("cut", used, partitions.tolist())]
+    )
+    monkeypatch.setattr(first_fleet_module, "keeps_limits", lambda *_: left is None)
+    return asked
+
+
+def small_fleet(counts):
+    """Returns three services on sizes 0, 1 and 3 of four, and two GPU types."""
+    fleet = [
+        FleetType(SimpleNamespace(name=name), 1.0, count, frozenset()) for name, count in zip("ab", counts, strict=True)
+    ]
+    workloads = (SimpleNamespace(),) * 3
+    demands = SimpleNamespace(of=lambda rows: SimpleNamespace(can_be_covered=lambda: np.ones(len(rows), dtype=bool)))
+    data = SimpleNamespace(demands=demands, sizes=np.array([0, 1, 3]), patterns=["p", "q"])
+    prices = SimpleNamespace(data=data, priced=SimpleNamespace(price="price"))
+    return Resolved(tuple(fleet), np.ones((3, 4)), range(4), {"a": 1}, workloads), prices
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A problem as far as first plans look at it."""
+
+    fleet: tuple
+    capacity_rps: np.ndarray
+    sizes: range
+    mps: dict
+    workloads: tuple
+
+
+HOSTS = [SimpleNamespace(gpu="a"), SimpleNamespace(gpu="a"), SimpleNamespace(gpu="b")]
+
+
+@pytest.mark.parametrize(("counts", "left"), [((None, None), [None, None]), ((5, 1), [3, 0]), ((1, None), [0, None])])
+def test_cuts_are_for_those_that_are_cut_on_gpus_that_hosts_leave(monkeypatch, counts, left):
+    """Services 0 and 2 are cut."""
+    asked = told_of(monkeypatch, on_type=[CUT, 0, CUT], hosts=HOSTS, found=(np.array([0, 2]), None))
+    resolved, prices = small_fleet(counts)
+    gpus = first_fleet_module._by_costs(resolved, prices, time.monotonic() + 9)
+    assert asked == [(left, ["p", "q"], [4, 0, 0, 8], [0, 0, 0, 0])]
+    partitions = [[1, 0, 0, 2], [0, 0, 0, 0], [3, 0, 0, 6]]
+    assert gpus == [("cut", [("q", 2)], partitions), *HOSTS]
+
+
+def test_without_cuts_or_with_limits_that_are_broken_there_is_no_such_plan(monkeypatch):
+    resolved, prices = small_fleet((None, None))
+    told_of(monkeypatch, on_type=[CUT, 0, CUT], hosts=HOSTS, found=None)
+    assert first_fleet_module._by_costs(resolved, prices, time.monotonic() + 9) is None
+    told_of(monkeypatch, on_type=[CUT, 0, CUT], hosts=HOSTS, found=(np.array([1, 0]), None), left="broken")
+    assert first_fleet_module._by_costs(resolved, prices, time.monotonic() + 9) is None
+    # Where nobody is cut none are looked for.
+    asked = told_of(monkeypatch, on_type=[0, 0, 0], hosts=HOSTS, found=None)
+    assert first_fleet_module._by_costs(resolved, prices, time.monotonic() + 9) == HOSTS
+    assert asked == []

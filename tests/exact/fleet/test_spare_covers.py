@@ -1,12 +1,21 @@
 """What services take if they need more rate, where their replicas leave room for that and where they do not."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
-from sliceplan.solver.exact.fleet.spare_covers import _extra_partitions, _least_worst
-from sliceplan.solver.exact.mig.spare_rules import SpareRules
+from sliceplan.solver.exact.fleet.spare_covers import (
+    _extra_partitions,
+    _least_worst,
+    cheapest_of_each,
+    cheapest_partitions,
+    covers_with_spares,
+    extra_beside,
+)
+from sliceplan.solver.exact.mig.spare_rules import SpareRules, worst_case
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
@@ -81,3 +90,106 @@ def test_a_size_is_taken_as_often_as_it_must_be_and_replicas_allow():
     assert _least_worst(free, price, 1).tolist() == [[0, 0, 2], [0, 0, 2]]
     one = Demands(part, np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64))
     assert _least_worst(one, price, 1).tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def drawn(seed):
+    """Returns a problem of a few services, some with limits on replicas, and prices of its sizes."""
+    draw = np.random.default_rng(seed)
+    services = []
+    for _ in range(4):
+        one = {"model": str(draw.choice(["resnet50", "vgg19", "bert"])), "slo_ms": 200}
+        one["rate_rps"] = float(np.round(draw.uniform(20, 900), 2))
+        if draw.random() < 0.5:
+            one["max_replicas"] = int(draw.integers(2, 6))
+        services.append(one)
+    resolved = resolve(problem_of(services), shipped_profiles())
+    return resolved, draw.uniform(0.2, 1.0, len(resolved.sizes)) * np.arange(1, len(resolved.sizes) + 1), draw
+
+
+def counts_up_to(most, sizes):
+    return np.array(list(product(range(most + 1), repeat=sizes)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cheapest_partitions_carry_each_rate_at_the_least_cost(seed):
+    """Property: of all numbers of partitions up to four of each size."""
+    resolved, price, _ = drawn(seed)
+    found = cheapest_partitions(resolved, price)
+    every = counts_up_to(4, len(price))
+    for w, workload in enumerate(resolved.problem.workloads):
+        assert found[w] @ resolved.capacity_rps[w] >= resolved.required_rps[w] * (1 - 1e-9)
+        enough = every @ resolved.capacity_rps[w] >= resolved.required_rps[w]
+        allowed = every.sum(axis=1) <= (workload.max_replicas or 99)
+        costs = (every @ price)[enough & allowed]
+        assert found[w].sum() <= (workload.max_replicas or 99)
+        if costs.size:
+            assert found[w] @ price <= costs.min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("services", [1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_services_take_beside_carries_what_they_lack_where_there_is_room(seed, services):
+    """Property: whoever the replicas leave no room for is told; who lacks nothing takes nothing."""
+    resolved, price, draw = drawn(seed)
+    rate = 0.5
+    part = resolved.capacity_rps / resolved.required_rps[:, None]
+    carried, replicas = draw.choice([0.3, 1.0, 1.4, 1.5, 1.7], 4), draw.integers(1, 3, 4)
+    extra, without = extra_beside(resolved, SpareRules(services, rate, False), carried, replicas, price)
+    for w, workload in enumerate(resolved.problem.workloads):
+        missing, room = 1 + rate - carried[w], (workload.max_replicas or 10**6) - replicas[w]
+        if missing <= 1e-9:
+            assert not extra[w].any()
+            assert w not in without
+        elif part[w].max() * room < missing:
+            assert not extra[w].any()
+            assert w in without
+        else:
+            assert w not in without
+            assert extra[w] @ part[w] >= missing * (1 - 1e-6)
+            assert extra[w].sum() <= room
+            # No partition is more than is needed.
+            for k in np.flatnonzero(extra[w]):
+                assert extra[w] @ part[w] - part[w, k] < missing
+    # Any so many together are no dearer than if each had its own cheapest.
+    usable = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    beside = [w for w in range(4) if extra[w].any()]
+    if beside:
+        wanted = Demands(
+            np.minimum(part[beside][:, usable] / (1 + rate - carried[beside])[:, None], 1.0),
+            np.zeros(len(beside), dtype=np.int64),
+            np.array([(resolved.problem.workloads[w].max_replicas or NO_LIMIT) - replicas[w] for w in beside]),
+        )
+        each = cheapest_of_each(wanted, price[usable])
+        assert worst_case(extra, services) @ price <= worst_case(each, services) @ price[usable] * (1 + 1e-9)
+
+
+def test_without_services_that_need_more_rate_nothing_is_kept_free_and_covers_stay():
+    resolved, price, _ = drawn(1)
+    partitions = cheapest_partitions(resolved, price)
+    own, extra = covers_with_spares(resolved, SpareRules(0, 0.0, True), partitions, price)
+    assert own.tolist() == partitions.tolist()
+    assert own is not partitions
+    assert not extra.any()
+    before = partitions.copy()
+    assert covers_with_spares(resolved, SpareRules(1, 9.0, True), partitions, price) != (own, extra)
+    assert partitions.tolist() == before.tolist(), "the covers that are given stay as they are"
+
+
+def test_of_one_service_and_of_none_the_cheapest_cover_is_that():
+    nobody = Demands(np.zeros((0, 2)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    assert cheapest_of_each(nobody, np.ones(2)).shape == (0, 2)
+    one = Demands(np.array([[0.5, 1.0]]), np.array([1]), np.array([NO_LIMIT]))
+    assert cheapest_of_each(one, np.array([1.0, 1.5])).tolist() == [[0, 1]]
+    assert cheapest_of_each(one, np.array([1.0, 2.5])).tolist() == [[2, 0]]
+
+
+def test_all_take_one_size_where_that_is_cheapest_together_and_those_whom_it_can_serve():
+    """The third has room for no two partitions, so the small size cannot serve it."""
+    part = np.array([[0.5, 1.0], [0.5, 1.0], [0.5, 1.0]])
+    demands = Demands(part, np.zeros(3, dtype=np.int64), np.array([2, NO_LIMIT, 1]))
+    for services, price, expected in (
+        (1, [1.0, 2.5], [[0, 1]] * 3),  # for whoever comes one, not two small ones and one
+        (3, [1.0, 2.5], [[2, 0], [2, 0], [0, 1]]),
+        (3, [1.0, 1.9], [[0, 1]] * 3),
+    ):
+        assert _least_worst(demands, np.array(price), services).tolist() == expected
