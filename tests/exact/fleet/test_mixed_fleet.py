@@ -9,6 +9,7 @@ from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of
 
 from sliceplan.solver.allocation.allocated import MpsGpu
+from sliceplan.solver.exact.fleet import fleet_by_surroundings as surroundings
 from sliceplan.solver.exact.fleet import mixed_fleet as module
 from sliceplan.solver.exact.fleet.fleet_answer import FleetAnswer
 from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
@@ -105,3 +106,111 @@ def test_all_sets_of_few_workloads_need_no_prices(steps, monkeypatch, few, after
     monkeypatch.setattr(module, "FEW_WORKLOADS", few)
     heard, _ = steps(0.5 * COST, 0.6 * COST, sharing=("mps", "exclusive"))
     assert heard == ["dealt", *after]
+
+
+def resolved_of(services=3, gap=0.0):
+    """Returns a problem on GPUs at 3 USD."""
+    return SimpleNamespace(
+        gap=gap, required_rps=range(services), fleet_by_name={"g": SimpleNamespace(price_per_hour=3.0)}
+    )
+
+
+def plan_of(number):
+    return [SimpleNamespace(gpu="g")] * number
+
+
+PRICES_OF = SimpleNamespace(bound=6.0, method="prices")
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "limited", "cost", "stopped", "said"),
+    [
+        ([], 3, False, 9.0, "gap_left", 1),
+        ([4], 3, False, 9.0, "gap_left", 1),
+        ([3], 3, False, 9.0, "gap_left", 0),
+        ([5, 2], 3, True, 6.0, "proved", 0),
+        ([4], None, True, 12.0, "time_limit", 0),
+        ([], None, False, None, "gap_left", 0),
+        ([4], 2, True, 6.0, "proved", 1),
+    ],
+)
+def test_the_plan_at_the_prices_is_taken_where_no_known_one_is_as_cheap(
+    monkeypatch, known, found, limited, cost, stopped, said
+):
+    heard, asked = [], []
+    plan = None if found is None else SimpleNamespace(gpus=plan_of(found), cost=3.0 * found)
+
+    def at_prices(*given, deadline):
+        asked.append((given[1:], deadline - time.monotonic()))
+        return plan, limited
+
+    monkeypatch.setattr(module, "plan_at_prices", at_prices)
+    for services, part in ((module.MOST_WORKLOADS, module.PRICING), (module.MOST_WORKLOADS + 1, 1.0)):
+        heard.clear()
+        plans = [plan_of(number) for number in known]
+        answer = module._by_prices(
+            resolved_of(services), PRICES_OF, "place", plans, heard.append, time.monotonic() + 100
+        )
+        assert (answer.stopped, answer.cost_bound, answer.method) == (stopped, 6.0, "prices")
+        assert (answer.gpus and 3.0 * len(answer.gpus)) == cost
+        assert heard == [answer] * said
+        assert asked[-1] == ((PRICES_OF, "place"), pytest.approx(100 * part, abs=2))
+
+
+@pytest.mark.parametrize(("dealt", "greater"), [(7.0, True), (6.0, False)])
+@pytest.mark.parametrize("best", [None, 3])
+def test_a_bound_by_dealt_gpus_is_said_where_it_is_greater(monkeypatch, dealt, greater, best):
+    found, heard, asked = SimpleNamespace(bound=dealt, method="dealt"), [], []
+
+    def with_bound(_, prices, cost, *, deadline):
+        asked.append((prices, cost, deadline - time.monotonic()))
+        return found
+
+    monkeypatch.setattr(module, "with_dealt_bound", with_bound)
+    gpus = best and plan_of(best)
+    answer = module._with_dealt_bound(resolved_of(), PRICES_OF, gpus, heard.append, time.monotonic() + 100)
+    assert answer is found
+    assert asked == [(PRICES_OF, best and 9.0, pytest.approx(100 * module.DEALING, abs=2))]
+    assert [(one.cost_bound, one.method, one.stopped, one.gpus) for one in heard] == (
+        [(7.0, "dealt", "time_limit", gpus)] if greater else []
+    )
+
+
+@pytest.mark.parametrize(("left_s", "stopped"), [(100.0, "gap_left"), (-1.0, "time_limit")])
+def test_by_surroundings_each_better_plan_or_bound_is_said_and_why_it_ended(monkeypatch, left_s, stopped):
+    heard = []
+
+    class Searching:
+        def __init__(self, _, sets, customers, known, on_better):
+            assert (sets, customers) == ("sets", "customers")
+            assert (known.cost, known.bound) == (12.0, (6.0, "prices"))
+            self.best = surroundings.PlanAndBound(plan_of(3), 9.0, (8.0, "surroundings"))
+            on_better(replace(self.best, gpus=plan_of(4)))
+
+        def run(self, deadline):
+            heard.append(deadline)
+
+    monkeypatch.setattr(surroundings, "SurroundingsSearch", Searching)
+    deadline = time.monotonic() + left_s
+    answer = module._by_surroundings(resolved_of(), PRICES_OF, "sets", "customers", plan_of(4), heard.append, deadline)
+    said, ran = heard
+    assert ran == deadline
+    assert (said.stopped, len(said.gpus), said.cost_bound, said.method) == ("time_limit", 4, 8.0, "surroundings")
+    assert (answer.stopped, len(answer.gpus), answer.cost_bound) == (stopped, 3, 8.0)
+
+
+@pytest.mark.parametrize(("found", "plans"), [(None, []), ("plan", ["plan"])])
+def test_there_may_be_no_first_plan(monkeypatch, found, plans):
+    monkeypatch.setattr(module, "first_fleet", lambda *given, deadline: (given, deadline) and found)
+    assert list(module._first("resolved", "prices", 9.0)) == plans
+
+
+def test_the_cheapest_plan_is_that_of_fewest_usd_and_the_first_of_equals():
+    plans = [plan_of(3), plan_of(2), plan_of(2)]
+    assert module._cheapest(resolved_of(), plans) == plans[1]
+    assert module._cheapest(resolved_of(), []) is None
+
+
+@pytest.mark.parametrize(("number", "gap", "near"), [(2, 0.0, True), (3, 0.0, False), (3, 0.5, True), (3, 0.4, False)])
+def test_a_plan_is_near_that_is_proven_or_within_the_gap(number, gap, near):
+    assert module._is_near(resolved_of(gap=gap), plan_of(number), PRICES_OF) is near
