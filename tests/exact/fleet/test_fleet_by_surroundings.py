@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sliceplan.solver.allocation.allocated import MpsGpu
 from sliceplan.solver.exact.fleet import fleet_by_surroundings
 from sliceplan.solver.exact.fleet.fleet_by_surroundings import (
     CLOSE,
@@ -324,7 +325,7 @@ def test_plans_are_built_at_the_prices_of_the_bound_as_the_last_plan_corrected_t
 def test_plans_of_many_keep_how_much_dearer_services_became_and_are_fine_where_there_is_time():
     search = Builds(True, [corrected("", 1.5, 0.5)] * 4)
     now = fleet_by_surroundings.time.monotonic()
-    for deadline, last_s in ((NEVER, 0.0), (NEVER, 3.0), (now + 100.0, 60.0)):
+    for deadline, last_s in ((NEVER, 0.0), (NEVER, 0.1), (now + 100.0, 60.0)):
         search._search.bound *= 1.01
         search._build(deadline, last_s)
     hasty, fine = fleet_by_surroundings.HASTY, fleet_by_surroundings.FINE
@@ -355,3 +356,120 @@ def test_sets_are_listed_and_programs_made_of_few_services_alone(services, liste
     search.required_rps = range(services)
     search.run(NEVER)
     assert (search.done.count("list"), search.done.count("program")) == ((NO_BETTER, 1) if listed else (0, 0))
+
+
+class Clocked(Turns):
+    """A search whose rounds take three seconds and whose plans take two, by turns that are told."""
+
+    def __init__(self, clock, turns, *, close=True, done_at=1e9, services=1000):
+        super().__init__(range(1, 99), range(1, 99))
+        self.clock, self.turns, self.close, self.done_at = clock, list(turns), close, done_at
+        self.asked, self.required_rps = [], range(services)
+
+    def _is_done(self):
+        return self.clock[0] >= self.done_at
+
+    def _is_close(self):
+        return self.close
+
+    def _plans_first(self, less_time, apart):
+        self.asked.append((less_time, apart))
+        return self.turns.pop(0)
+
+    def _raise(self, deadline):
+        super()._raise(deadline)
+        self.clock[0] += 3.0
+
+    def _build(self, deadline, last_s=0.0):
+        self.asked.append(last_s)
+        self.clock[0] += 2.0
+        return super()._build(deadline)
+
+    def _list(self, spent, _):
+        self.asked.append(f"list after {spent}")
+
+    def _program(self, _):
+        self.asked.append("program")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(fleet_by_surroundings, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+def test_plans_know_who_had_less_time_how_long_the_last_was_and_whether_it_is_long_ago(clock):
+    """Rounds end at 3, 8, 13 and 16 seconds, plans at 5 and 10; at 13 there is no time for another before 14."""
+    search = Clocked(clock, [False, True, False, True, False, False])
+    search.run(14.0)
+    assert search.done == ["bound", "plan", "bound", "plan", "bound", "bound"]
+    assert search.asked == [
+        (False, True), (True, True), 0.0, (True, False), (True, True), 2.0, (True, False), (True, False)
+    ]  # fmt: skip
+
+
+def test_far_from_the_bound_no_plan_is_built():
+    """Until the bound has become no better for long."""
+    clock = [0.0]
+    search = Clocked(clock, [], close=False)
+    search.rises = set()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fleet_by_surroundings, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        search.run(3.0 * NO_BETTER + 3.0)
+    assert search.done == ["bound"] * NO_BETTER + ["plan"] * 2
+
+
+def test_what_is_done_is_listed_and_programmed_no_more(clock):
+    search = Clocked(clock, [False] * 9, services=2, done_at=6.0)
+    search.run(100.0)
+    assert search.done == ["bound"] * 2
+    assert [one for one in search.asked if isinstance(one, str)] == ["list after 3.0"]
+    # Without a proof there is a program at the end, if there is time.
+    clock[0] = 0.0
+    late = Clocked(clock, [False] * 9, services=2)
+    late.run(5.0)
+    assert [one for one in late.asked if isinstance(one, str)] == ["list after 3.0", "list after 6.0"]
+
+
+def test_a_search_begins_with_a_known_plan_in_its_surroundings(monkeypatch):
+    heard = {}
+    shared = [MpsGpu("a", ()), MpsGpu("b", ())]
+
+    def near(_resolved, _customers, plan):
+        heard["plan"] = plan
+        return SimpleNamespace(types="types", centre="centre")
+
+    monkeypatch.setattr(fleet_by_surroundings, "PriceSearch", SimpleNamespace(near=near))
+    monkeypatch.setattr(fleet_by_surroundings, "PlanBuilder", lambda *given: given)
+    monkeypatch.setattr(fleet_by_surroundings, "cost_lattice", lambda _: "lattice")
+    for services, many in ((fleet_by_surroundings.FEW, False), (fleet_by_surroundings.FEW + 1, True)):
+        customers = SimpleNamespace(wanted=np.array([float(services - 1), 1.0]))
+        known = PlanAndBound([shared[0], SimpleNamespace(gpu="cut"), shared[1]], 9.0, (4.0, "m"))
+        sets = SimpleNamespace(tables="tables")
+        search = SurroundingsSearch("resolved", sets, customers, known, None)
+        assert heard["plan"] == shared
+        assert search.best is known
+        assert (search._are_many, search._corrected, search._built_at, search._plans) == (many, "centre", 0.0, 0)
+        assert search._builder == (customers, "types", "tables")
+        assert search._dearer.tolist() == [1.0, 1.0]
+        assert search._failed_at == np.inf
+
+
+@pytest.mark.parametrize(("bound", "listed"), [(7.0, True), (6.0, False)])
+def test_the_more_services_the_nearer_bound_and_plan_have_to_be_for_sets_to_be_listed(monkeypatch, bound, listed):
+    """Of three services four ninths of the bound between it and 9."""
+    asked = []
+    monkeypatch.setattr(fleet_by_surroundings, "cheaper_sets", lambda *given: asked.append(given))
+    search = Takes(bound=bound)
+    search._list(1.0, NEVER)
+    assert bool(asked) is listed
+
+
+def test_what_becomes_better_is_reported(monkeypatch):
+    heard = []
+    monkeypatch.setattr(fleet_by_surroundings, "report", heard.append)
+    search = Takes()
+    search._prove(5.0, "m")
+    search._prove(4.5, "m")
+    assert heard == ["exact: a plan of $10.00/h, none costs less than $5.00/h"]

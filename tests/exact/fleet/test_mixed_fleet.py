@@ -25,7 +25,9 @@ PLAN = [MpsGpu(V100, ()), MpsGpu(V100, ())]
 def steps(monkeypatch):
     """Returns a function that solves two services, and lists the searches and what they end with."""
 
-    def solved(bound, dealt, *, complete=True, sharing=("mps",), gap=0.0, whole="time_limit", by_prices="gap_left"):
+    def solved(
+        bound, dealt, *, complete=True, sharing=("mps",), gap=0.0, whole="time_limit", by_prices="gap_left", then=None
+    ):
         services = [{**one.model_dump(mode="json"), "max_replicas": None} for one in random_mps_problem(2, 0).workloads]
         problem = problem_of(services, fleet=[{"gpu": V100, "sharing": list(sharing)}])
         resolved = replace(resolve(problem, shipped_profiles()), gap=gap)
@@ -51,6 +53,8 @@ def steps(monkeypatch):
             "solve_by_sets": told("by sets", "proved"),
         }.items():
             monkeypatch.setattr(module, name, step)
+        if then is not None:
+            then()
         return heard, solve_mixed_fleet(resolved, time_limit_s=60)
 
     return solved
@@ -67,6 +71,8 @@ def steps(monkeypatch):
         # Or nothing, or too little: a cheaper plan may be there.
         (0.5 * COST, 0.9 * COST, 0.0, ["dealt", "by sets"], "proved"),
         (0.5 * COST, 0.0, 0.2, ["dealt", "by sets"], "proved"),
+        # What prices prove already is left to the program, which may find a plan that takes less.
+        (COST, 0.0, 0.0, ["dealt", "by sets"], "proved"),
         # Or that there is none.
         (0.5 * COST, float("inf"), 0.0, ["dealt"], "infeasible"),
     ],
@@ -95,10 +101,61 @@ def test_where_sets_are_too_many_to_list_whole_services_come_first_and_prices_be
     assert heard == ["dealt", *after]
 
 
-def test_of_many_workloads_prices_have_the_last_word(steps, monkeypatch):
-    monkeypatch.setattr(module, "MOST_WORKLOADS", 1)
+@pytest.mark.parametrize(("most", "last"), [(1, "by prices"), (2, "by sets")])
+def test_of_many_workloads_prices_have_the_last_word(steps, monkeypatch, most, last):
+    monkeypatch.setattr(module, "MOST_WORKLOADS", most)
     heard, answer = steps(0.5 * COST, 0.6 * COST, sharing=("mps", "exclusive"), complete=False)
-    assert heard[-1] == answer.solver == "by prices"
+    assert heard[-1] == answer.solver == last
+
+
+@pytest.mark.parametrize(
+    ("complete", "customers", "first", "by_surroundings"),
+    [
+        (False, "customers", PLAN, True),
+        (True, "customers", PLAN, False),
+        (False, None, PLAN, False),
+        (False, "customers", None, False),
+    ],
+)
+def test_surroundings_are_for_whole_services_with_a_plan_and_too_many_sets(
+    steps, monkeypatch, complete, customers, first, by_surroundings
+):
+    asked = []
+
+    def searched(_resolved, _prices, _sets, found, best, *_):
+        asked.append((found, best))
+        return FleetAnswer("proved", "by surroundings", COST, "", best)
+
+    def told():
+        monkeypatch.setattr(module, "_by_surroundings", searched)
+        monkeypatch.setattr(module, "customers_of", lambda *_: customers)
+        monkeypatch.setattr(module, "_first", lambda *_: iter([] if first is None else [first]))
+
+    _, answer = steps(0.5 * COST, 0.6 * COST, complete=complete, then=told)
+    assert (answer.solver == "by surroundings") is by_surroundings
+    assert asked == ([("customers", PLAN)] if by_surroundings else [])
+
+
+@pytest.mark.parametrize("whole", [None, [MpsGpu(V100, ())]])
+def test_a_plan_of_whole_services_is_one_that_programs_begin_with(steps, monkeypatch, whole):
+    """Where none was found the best of before stands in its place."""
+    asked = []
+
+    def told():
+        answer = FleetAnswer("time_limit", "whole", None, "", whole)
+        monkeypatch.setattr(module, "_of_whole_services", lambda *_: answer)
+        real = module.solve_by_sets
+        monkeypatch.setattr(module, "solve_by_sets", lambda *given: asked.append(list(given[3])) or real(*given))
+
+    steps(0.5 * COST, 0.6 * COST, complete=False, then=told)
+    assert asked == [[PLAN, whole or PLAN]]
+
+
+def test_bounds_are_reported(steps, monkeypatch):
+    heard = []
+    monkeypatch.setattr(module, "report", heard.append)
+    steps(0.5 * COST, 0.6 * COST)
+    assert heard == [f"exact: no plan costs less than ${part * COST:,.2f}/h" for part in (0.5, 0.6)]
 
 
 @pytest.mark.parametrize(("few", "after"), [(1, ["by prices", "by sets"]), (2, ["by sets"])])

@@ -1,5 +1,6 @@
 """The parts of the search by sets of residents: which program's bound counts, and what its failure proves."""
 
+import time
 from math import inf
 from types import SimpleNamespace
 
@@ -128,8 +129,10 @@ def solved(monkeypatch):
         monkeypatch.setattr(module, "_planned", lambda *_: plan)
         monkeypatch.setattr(module, "_fluid_bound", lambda *_: seen.append("fluid") or bound)
         monkeypatch.setattr(module, "_bound_over_sets", lambda *_: seen.append("sets") or bound)
-        monkeypatch.setattr(module, "mps_items", lambda *_, **__: SimpleNamespace(items=(), splits=True))
-        monkeypatch.setattr(module, "_planned_in_parts", lambda *_: seen.append("parts") or split)
+        monkeypatch.setattr(module, "mps_items", lambda _, *, parts: SimpleNamespace(items=(), splits=parts or None))
+        monkeypatch.setattr(
+            module, "_planned_in_parts", lambda _, items, __: seen.append("parts" if items.splits else "whole") or split
+        )
         monkeypatch.setattr(module, "cut_gpus", lambda *_: ["cut"])
         monkeypatch.setattr(module, "shared_gpus", lambda *_: ["shared"])
         monkeypatch.setattr(module, "price_of", lambda _, gpus: gpus[0])
@@ -185,3 +188,51 @@ def test_split_rates_and_known_plans_take_the_place_of_what_is_dearer(solved):
     late = answer_of([("A", 3)], stopped=StopReason.TIME_LIMIT)
     for plan, bound in ((late, bound_of(4.0)), (answer_of([("A", 3)]), bound_of(4.0, limited=True))):
         assert solved(plan=plan, bound=bound)[0].stopped == StopReason.TIME_LIMIT
+
+
+def test_sets_are_complete_where_those_of_every_type_are():
+    for ends, complete in (([True, True], True), ([True, False], False), ([False], False), ([], True)):
+        listed = [SimpleNamespace(complete=one) for one in ends]
+        assert module.ListedSets(None, (), listed).complete is complete
+
+
+def test_a_gap_is_within_reach_of_no_bound_that_is_not_known(solved):
+    found, seen = solved(plan=answer_of([("A", 3)]), bound=bound_of(5.9), gap=0.02)
+    assert (found.stopped, seen) == (StopReason.GAP_REACHED, ["sets"])
+
+
+@pytest.mark.parametrize(
+    ("complete", "splits", "stopped"),
+    [(True, False, StopReason.INFEASIBLE), (False, False, StopReason.GAP_LEFT), (True, True, StopReason.GAP_LEFT)],
+)
+def test_that_no_set_serves_all_proves_something_where_all_are_listed_and_rates_stay_whole(
+    solved, complete, splits, stopped
+):
+    none = answer_of(None, stopped=StopReason.INFEASIBLE)
+    found, _ = solved(plan=none, bound=bound_of(4.0), complete=complete, splits=splits)
+    assert (found.stopped, found.gpus) == (stopped, None)
+
+
+def test_columns_are_those_that_are_listed_or_else_generated_from_a_plan(monkeypatch):
+    listed = [SimpleNamespace(columns=["a", "b"], complete=True), SimpleNamespace(columns=["c"], complete=True)]
+    assert module._columns_of(None, module.ListedSets(None, (), listed), None, inf) == (["a", "b", "c"], None)
+    asked = []
+
+    def generated(resolved, shared, tables, known, *, deadline):
+        asked.append((resolved, shared, tables, known))
+        assert deadline == pytest.approx(time.monotonic() + 0.4 * 100, abs=2)
+        return SimpleNamespace(columns="generated", cost_bound=3.0)
+
+    monkeypatch.setattr(module, "generate_columns", generated)
+    monkeypatch.setattr(module, "columns_of_gpus", lambda *given: given)
+    listed[1].complete = False
+    sets = module.ListedSets("shared", "tables", listed)
+    found = module._columns_of("resolved", sets, lambda _: "placed", time.monotonic() + 100)
+    assert found == ("generated", 3.0)
+    assert asked == [("resolved", "shared", "tables", ("resolved", "shared", "placed"))]
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(50.0, 50.0), (0.0, 0.05), (-9.0, 0.05)])
+def test_some_time_is_always_left_for_a_program(seconds, left):
+    assert module._left(time.monotonic() + seconds) == pytest.approx(left, abs=1.0)
+    assert module._left(time.monotonic() + seconds) >= min(left, 0.05)
