@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
-from sliceplan.solver.exact.covers.good_covers import GoodCovers, fluid, good_covers
+from sliceplan.solver.exact.covers.good_covers import GoodCovers, fluid, good_covers, whole_number
 from sliceplan.solver.exact.covers.shared_rates import SharedRates
 
 
@@ -77,3 +77,24 @@ def test_without_sizes_nobody_has_a_cover_by_partitions():
     found = good_covers(none, np.zeros(0))
     assert found.counts.shape == (3, 0)
     assert found.cost.tolist() == [np.inf] * 3
+
+
+@pytest.mark.parametrize("part", [0.2, 0.25, 1.0, 1e-3])
+def test_what_is_carried_already_needs_no_partitions_and_what_rounding_misses_no_further_one(part):
+    rest = np.array([-0.6, -1e-12, 0.0, 1e-12, part, part + 1e-12, part * 1.01, 3 * part, 1.0])
+    expected = [0, 0, 0, 0, 1, 1, 2, 3, math.ceil(1 / part - 1e-6)]
+    assert whole_number(rest, np.full(9, part)).tolist() == expected
+
+
+def test_a_fluid_costs_the_least_of_partitions_and_of_gpus_under_mps():
+    shared = SharedRates(np.array([[0.4, 2.0], [0.4, np.inf]]), np.full((2, 2), 0.1), np.array([10.0, 10.0]))
+    part = np.array([[0.5, 1.0], [0.0, 0.25]])
+    demands = Demands(part, np.ones(2, dtype=np.int64), np.full(2, NO_LIMIT), shared)
+    for price, least in (
+        ([1.0, 1.5, 9.0, 9.0], [1.5, 3.6]),
+        ([0.6, 1.5, 9.0, 9.0], [1.2, 3.6]),
+        ([9.0, 0.5, 9.0, 9.0], [0.5, 2.0]),
+        ([9.0, 9.0, 2.0, 0.1], [0.2, 0.8]),
+    ):
+        assert fluid(demands, np.array(price)) == pytest.approx(least, rel=1e-5)
+    assert fluid(Demands(part, demands.least, demands.most), np.array([1.0, 1.5])).tolist() == [1.5, 6.0]

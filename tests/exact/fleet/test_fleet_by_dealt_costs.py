@@ -87,3 +87,25 @@ def test_a_bound_above_the_cost_of_all_gpus_says_that_there_is_no_plan(turns):
 )
 def test_nothing_is_dealt_where_that_is_of_no_use_or_takes_too_long(turns, asked):
     assert turns([99.0], **asked) == (10.0, "m", 0)
+
+
+def test_turns_that_bring_nothing_from_the_first_on_are_few(turns):
+    assert turns([0.0] * 9) == (10.0, "m", module.IDLE)
+    assert turns([9.5] * 9) == (10.0, "m", 1 + module.IDLE), "no more than what is known"
+
+
+def test_so_many_classes_as_may_be_are_dealt(turns):
+    assert turns([12.0, 12.0, 12.0, 12.0], classes=module.MOST_CLASSES)[:2] == (12.0, DEALT)
+
+
+def test_what_services_cost_by_partitions_is_told_in_gpus_of_each_type(monkeypatch):
+    """A little more than that is enough for either; a type that is worth nothing counts next to nothing."""
+    monkeypatch.setattr(module, "costs_by_way", lambda *given: asked.append(given[2].tolist()) or (None, by_partitions))
+    asked, by_partitions = [], np.array([2.0, inf])
+    data = SimpleNamespace(demands=None, sizes=range(1))
+    for of_types, expected in (([4.0, 2.0], [0.5, 1.0]), ([4.0, 0.0], [0.5, 2.0 / 4e-9])):
+        prices = SimpleNamespace(data=data, priced=SimpleNamespace(price=np.array([9.0, *of_types])))
+        found = module._enough(SimpleNamespace(mps=range(2)), prices)
+        assert found[0] == pytest.approx(module.BESIDE * np.array(expected))
+        assert np.isinf(found[1]).all()
+    assert asked == [[1.0, 1.0]] * 2

@@ -375,3 +375,26 @@ def test_a_bound_that_passes_the_cost_of_all_gpus_says_that_there_is_no_plan(mon
     monkeypatch.setattr(module, "best_prices", best)
     monkeypatch.setattr(module, "cost_lattice", lambda _: SimpleNamespace(next_cost=lambda usd: float(math.ceil(usd))))
     assert fleet_prices(None, start="start", deadline=99.0).bound == expected
+
+
+@pytest.mark.parametrize(("ends", "listed"), [([True, True], True), ([True, False], False)])
+def test_sets_are_generated_from_a_known_plan_where_those_of_some_type_are_too_many(monkeypatch, ends, listed):
+    tables = [SimpleNamespace(columns=[number], complete=end) for number, end in enumerate(ends)]
+    monkeypatch.setattr(module, "mps_items", lambda _, *, parts: ("items", parts))
+    monkeypatch.setattr(module, "item_tables", lambda *_: tables)
+    monkeypatch.setattr(module, "enumerate_columns", lambda table: table)
+    monkeypatch.setattr(module, "few_columns", lambda columns: ("few", columns))
+    monkeypatch.setattr(module, "columns_of_gpus", lambda _, __, gpus: gpus)
+    generated = SimpleNamespace(columns="generated")
+    monkeypatch.setattr(
+        module, "generate_columns", lambda _, __, ___, known, *, deadline: (known, deadline) and generated
+    )
+    shared, columns = module._columns("guests", lambda guests: f"{guests} placed", 9.0)
+    assert shared == ("items", False)
+    assert columns == ("few", [0, 1] if listed else "generated")
+
+
+def test_without_gpus_under_mps_there_is_no_fluid():
+    data = SimpleNamespace(demands=SimpleNamespace(shared=None))
+    with pytest.raises(ValueError, match="shared by MPS"):
+        module._fluid(SimpleNamespace(data=data))

@@ -1,15 +1,19 @@
 """Rounds of plans by kind end where time does, and where nothing is short."""
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sliceplan.solver.exact.fleet import server_sets as module
+from sliceplan.solver.exact.fleet.decomposition import DecomposedAnswer
 from sliceplan.solver.exact.fleet.server_sets import BEGIN, FAILURES, MORE, ROUNDS, _Search
+from sliceplan.solver.exact.mig.cutting_stock import CuttingStockAnswer
 from sliceplan.solver.exact.mig.spare_rules import SpareRules
 from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.performance.latency_rules.percentile import Percentile
 
 
 class Rounds(_Search):
@@ -186,14 +190,15 @@ def points_of(*carried):
         (5.0, 5.0, (10.0, 20.0), False),
         (5.0, 5.0 * (1 - 1e-12), (10.0, 20.0), False),
         (4.0, 5.0, (10.0, 20.0), False),
-        (None, None, (0.0, 0.0), False),
+        (None, None, (10.0, 20.0), False),
     ],
 )
 def test_the_cheapest_plan_whose_sets_hold_is_kept(known, cost, carried, taken):
     search = Told()
     search._best, search._cost = known and "known", known
     solved = solution(cost)
-    assert search._take(points_of(*carried), solved).tolist() == list(carried)
+    found = search._take(points_of(*carried), solved).tolist()
+    assert found == ([0.0, 0.0] if cost is None else list(carried))
     assert search._cost == (cost if taken else known)
     if taken:
         assert search._best.solved is solved
@@ -324,3 +329,66 @@ def test_an_answer_has_the_gpus_of_its_plan_with_what_is_free(monkeypatch):
     none = module.SetAnswer("points", SimpleNamespace(answer=SimpleNamespace(patterns=None, partitions=None)))
     assert not none.has_plan
     assert none.gpus() == []
+
+
+@pytest.mark.parametrize(
+    ("services", "able", "spare", "solved"),
+    [
+        (2, [[1.0, 0.0], [0.0, 1.0]], None, 1),
+        (2, [[1.0, 0.0], [0.0, 0.0]], None, 0),  # one has no partitions by kind
+        (2, [[1.0, 0.0], [0.0, 1.0]], SpareRules(0, 0.0, True), 1),
+        (2, [[1.0, 0.0], [0.0, 1.0]], SpareRules(1, 0.5, False), 0),  # only plans in turns hold
+        (1, [[1.0, 0.0], [0.0, 1.0]], None, 0),  # more services than there may be for it
+    ],
+)
+def test_rounds_are_for_few_services_of_which_each_has_partitions_by_kind(monkeypatch, services, able, spare, solved):
+    monkeypatch.setattr(module, "MOST_FOR_ROUNDS", services)
+    search = Rounds(1e9, [10.0, 20.0])
+    search._spare = spare
+    monkeypatch.setattr(Points, "capacity_rps", np.array(able))
+    search.plan_by_kind()
+    assert search.solved == solved
+
+
+@pytest.mark.parametrize(
+    ("known", "cost", "rounds"),
+    [
+        (None, None, 1),
+        (None, 5.0, ROUNDS),
+        (5.0, 5.0, 1),
+        (5.0, 5.0 * (1 - 1e-12), 1),
+        (5.0, 4.0, ROUNDS),
+        (5.0, 6.0, 1),
+    ],
+)
+def test_rounds_end_with_a_plan_that_is_no_cheaper_or_none(monkeypatch, known, cost, rounds):
+    monkeypatch.setattr("sliceplan.solver.exact.fleet.server_sets.cost_of", lambda *_: cost)
+    search = Rounds(1e9, [10.0, 19.0])
+    search._cost = known
+    search.plan_by_kind()
+    assert search.solved == rounds
+
+
+def test_that_there_is_no_plan_is_the_relaxations_word_and_a_bound_without_a_plan_its_bound(monkeypatch):
+    monkeypatch.setattr(module, "replace", replace)
+    search = Told()
+    for stopped, ended in ((StopReason.INFEASIBLE, None), (StopReason.PROVED, "gap_left")):
+        answer = CuttingStockAnswer(stopped, "solver", 2.5, "patterns", "partitions", None)
+        search._relaxed, search._bound = DecomposedAnswer(answer, "m", np.ones(1), np.ones(1)), 2.5
+        found = _Search.answer(search)
+        if ended is None:
+            assert found.solved is search._relaxed
+            continue
+        assert not found.has_plan
+        assert (found.solved.answer.stopped, found.solved.answer.cost_bound) == (ended, 2.5)
+        assert found.solved.method == module.METHOD
+
+
+def test_a_search_begins_without_a_plan_and_unlimited():
+    rule = Percentile(by_turns=True, shared=False)
+    settings = SimpleNamespace(spare_services=0, spare_rate=0.0, spare_gpu_loss=False)
+    resolved = SimpleNamespace(rule=rule, problem=SimpleNamespace(settings=settings))
+    search = _Search(resolved, "start", True, None, 9.0)
+    assert not search.has_plan
+    assert (search._limited, search._cost, search._bound, search._spare) == (False, None, None, None)
+    assert (search._any_plan, search._start, search._deadline) == (True, "start", 9.0)
