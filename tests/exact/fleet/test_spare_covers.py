@@ -1,5 +1,6 @@
 """What services take if they need more rate, where their replicas leave room for that and where they do not."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -98,7 +99,9 @@ def drawn(seed):
     services = []
     for _ in range(4):
         one = {"model": str(draw.choice(["resnet50", "vgg19", "bert"])), "slo_ms": 200}
-        one["rate_rps"] = float(np.round(draw.uniform(20, 900), 2))
+        one["rate_rps"] = float(np.round(draw.choice([draw.uniform(20, 900), draw.uniform(3000, 9000)]), 2))
+        if draw.random() < 0.3:
+            one["memory_mib"] = 30000  # more than small partitions have
         if draw.random() < 0.5:
             one["max_replicas"] = int(draw.integers(2, 6))
         services.append(one)
@@ -116,7 +119,10 @@ def test_the_cheapest_partitions_carry_each_rate_at_the_least_cost(seed):
     resolved, price, _ = drawn(seed)
     found = cheapest_partitions(resolved, price)
     every = counts_up_to(4, len(price))
+    assert (resolved.capacity_rps == 0).any() or seed
     for w, workload in enumerate(resolved.problem.workloads):
+        if resolved.capacity_rps[w].max() * (workload.max_replicas or 99) < resolved.required_rps[w]:
+            continue  # no cover is allowed
         assert found[w] @ resolved.capacity_rps[w] >= resolved.required_rps[w] * (1 - 1e-9)
         enough = every @ resolved.capacity_rps[w] >= resolved.required_rps[w]
         allowed = every.sum(axis=1) <= (workload.max_replicas or 99)
@@ -193,3 +199,31 @@ def test_all_take_one_size_where_that_is_cheapest_together_and_those_whom_it_can
         (3, [1.0, 1.9], [[0, 1]] * 3),
     ):
         assert _least_worst(demands, np.array(price), services).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"), [(2, [[2, 0], [2, 0]]), (NO_LIMIT, [[2, 0], [2, 0]]), (1, [[0, 1], [0, 2]])]
+)
+def test_as_many_of_one_size_as_replicas_just_allow_are_shared(most, expected):
+    """By themselves the first has a large one, the second two small ones; either may be the one that comes."""
+    demands = Demands(np.array([[0.5, 1.0], [0.5, 0.5]]), np.zeros(2, dtype=np.int64), np.array([most, NO_LIMIT]))
+    assert cheapest_of_each(demands, np.array([1.0, 1.9])).tolist() == [[0, 1], [2, 0]]
+    assert _least_worst(demands, np.array([1.0, 1.9]), 1).tolist() == expected
+
+
+def test_a_service_with_larger_partitions_has_those_that_cost_least_for_the_greater_rate():
+    """On sizes that nobody can use it has none, whatever it had."""
+    resolved = resolve(
+        problem_of([{"model": "resnet50", "slo_ms": 200, "rate_rps": 500, "max_replicas": 1}]), shipped_profiles()
+    )
+    capacity = resolved.capacity_rps.copy()
+    capacity[0, 0] = 0
+    resolved = replace(resolved, capacity_rps=capacity)
+    usable = [k for k in range(capacity.shape[1]) if capacity[0, k] >= 1.5 * resolved.required_rps[0]]
+    assert len(usable) > 1
+    price = 1.0 + np.arange(capacity.shape[1])
+    least = min(usable, key=lambda k: price[k])
+    own = np.zeros(capacity.shape, dtype=np.int64)
+    own[0, min(k for k in range(capacity.shape[1]) if capacity[0, k])] = 1
+    extra = _extra_partitions(resolved, RULES, own, price)
+    assert (own + extra)[0].tolist() == [int(k == least) for k in range(capacity.shape[1])]

@@ -10,6 +10,7 @@ from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.fleet import spare_plans as module
 from sliceplan.solver.exact.fleet.spare_covers import _spared
 from sliceplan.solver.exact.fleet.spare_plans import cheapest_cuts
+from sliceplan.solver.exact.mig.spare_rules import SpareRules
 
 CUTS = np.array([[2, 0], [1, 1], [0, 1], [0, 3]])
 TYPES = np.array([0, 0, 0, 1])
@@ -83,3 +84,34 @@ def test_of_a_cover_as_much_is_spared_as_the_rate_of_today_does_not_need_the_dea
     left = np.array(own)
     assert _spared(resolved, 0, left, np.array([1.0, 2.5])).tolist() == spared
     assert (left + spared).tolist() == own
+
+
+@pytest.mark.parametrize("covers", [True, False])
+@pytest.mark.parametrize("cuts", [True, False])
+def test_a_plan_with_free_partitions_has_the_cuts_for_what_is_in_use_and_what_the_worst_case_takes(
+    monkeypatch, covers, cuts
+):
+    """Two services; any one of them may need what it takes then."""
+    own, extra = np.array([[1, 0], [2, 1]]), np.array([[3, 0], [1, 2]])
+    asked = []
+
+    def cheapest(_, patterns, wanted, least_free, gpu_loss, *, time_limit_s):
+        asked.append((patterns, wanted.tolist(), least_free.tolist(), gpu_loss, time_limit_s))
+        return (np.array([0, 4]), np.array([5, 6])) if cuts else None
+
+    monkeypatch.setattr(module, "covers_with_spares", lambda *given: (own, extra) if covers and given[2:] else None)
+    monkeypatch.setattr(module, "patterns_of", lambda _, entry, *, every: [(entry, every)])
+    monkeypatch.setattr(module, "cheapest_cuts", cheapest)
+    for loss in (False, True):
+        rules, resolved = SpareRules(1, 0.5, loss), SimpleNamespace(fleet="ab")
+        found = module.built_with_spares(resolved, rules, "partitions", "price", time_limit_s=7.0)
+        if not (covers and cuts):
+            assert found is None
+            continue
+        assert asked[-1] == ([("a", loss), ("b", loss)], [3, 1], [3, 2], loss, 7.0)
+        assert found.patterns == ((("b", loss), 4),)
+        assert (found.stopped, found.cost_bound) == ("time_limit", None)
+        assert found.partitions is own
+        assert found.spares.extra is extra
+        assert found.spares.free.tolist() == [5, 6]
+    assert bool(asked) is covers
