@@ -162,8 +162,8 @@ class _Program:
         rows = np.vstack([rows, cost])
         if may_be_short:
             rows = np.hstack([rows, np.vstack([np.eye(sizes), np.zeros((len(rows) - sizes, sizes))])])
-        # HiGHS rounds its numbers of GPUs, and mixtures are off by as much: in rows of single partitions that breaks its
-        # tolerance, so it solves them anew, and prints that it does.
+        # HiGHS rounds its numbers of GPUs, and mixtures are off by as much: in rows of single partitions that breaks
+        # its tolerance, so it solves them anew, and prints that it does.
         rows[:sizes] /= max(int(np.max(vertices.demand)), 1)
         self._cuts, self._vertices = cuts, number
         self._model = program_of(
