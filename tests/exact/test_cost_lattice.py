@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -166,3 +167,40 @@ def test_prices_at_the_ends_of_the_range_are_planned():
         plan = api.solve(Problem.model_validate(data), profiles=profiles)
         assert plan.search.stopped == "proved"
         assert plan.cost_per_hour == min(price, other)
+
+
+@pytest.mark.parametrize(
+    ("bound", "next_cost", "below"),
+    [
+        (7.2, 7.5, 7.0),
+        (7.5, 7.5, 7.0),
+        (7.5 + 1e-8, 7.5, 7.0),
+        (7.5 + 1e-5, 8.0, 7.5),
+        (0.0, 0.0, -0.5),
+        (5e7, 5e7, 5e7 - 0.5),
+        (5e7 - 0.3, 5e7, 5e7 - 0.5),
+        # Beyond a hundred million steps nothing is rounded.
+        (5e7 + 0.2, 5e7 + 0.2, (5e7 + 0.2) * (1 - NO_GAP)),
+        (1e12, 1e12, 1e12 * (1 - NO_GAP)),
+    ],
+)
+def test_costs_of_not_too_many_steps_are_whole_steps(bound, next_cost, below):
+    steps = lattice_of({"a": 1.5, "b": 2.5, "c": 2.0})
+    assert (steps.step, steps.unit, steps.whole) == (0.5, 0.5, True)
+    assert steps.next_cost(bound) == pytest.approx(next_cost, rel=1e-15, abs=1e-12)
+    assert steps.cost_below(bound) == pytest.approx(below, rel=1e-15, abs=1e-12)
+
+
+def test_a_solver_may_stop_within_a_step_of_its_bound_and_what_it_is_handed_are_whole_numbers():
+    """Costs that are whole numbers differ by 1: a solution nearer to the bound than that is the best."""
+    steps = lattice_of({"a": 0.3, "b": 0.7})
+    assert 0.9 < steps.absolute_gap < 1
+    assert steps.in_units(np.array([0.3, 0.7, 2.1])) == [3.0, 7.0, 21.0]
+    assert all(one.is_integer() for one in steps.in_units(np.array([0.1 * times for times in range(99)])))
+    # A little less than a whole number is that one, by a solver's tolerances; and so is one a little above it.
+    assert [steps.dual_bound(one) for one in (7.0, 7.0005, 6.5, 7.01)] == pytest.approx([0.7, 0.7, 0.7, 0.8])
+    # Too many steps: prices as they are, of which the cheapest is a certain number, and no gap at all.
+    other = lattice_of({"a": 0.3, "b": 0.700000000001})
+    assert (other.whole, other.absolute_gap) == (False, None)
+    assert other.in_units(np.array([0.3, 0.45])) == pytest.approx([CHEAPEST, 1.5 * CHEAPEST])
+    assert other.dual_bound(500.0) == pytest.approx(0.15)

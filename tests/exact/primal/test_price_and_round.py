@@ -195,3 +195,29 @@ def test_what_a_fractional_plan_splits_comes_first_but_where_slices_count(
     assert [one and (one.near, one.most_classes) for one in tried] == expected
     assert limits == [pytest.approx(30, abs=5)]
     assert all(one.enough == (programs.GOOD_ENOUGH if one.near == "near" else 0.0) for one in tried if one)
+
+
+def test_one_look_is_taken_in_all_and_none_where_a_plan_is_known(monkeypatch):
+    """A look that finds none is no reason for another one."""
+    limits = []
+
+    def choose(*_, time_limit_s, **__):
+        limits.append(time_limit_s)
+        is_look = time_limit_s <= FIRST_LOOK_S
+        return Choice(plan(10.0) if is_look else None, limited=True)
+
+    monkeypatch.setattr(programs, "_programs", lambda *_: iter([of(1), of(2)]))
+    assert found(choose, seconds=600)[0].covers.cost == 10.0
+    assert [limit <= FIRST_LOOK_S for limit in limits] == [True, False, False]
+    limits.clear()
+    choice, told = found(choose, seconds=600, known=plan(20.0))
+    assert (choice.covers.cost, told, [limit <= FIRST_LOOK_S for limit in limits]) == (20.0, [], [False, False])
+
+
+def test_a_plan_of_a_program_gives_way_to_a_cheaper_one_alone(monkeypatch):
+    """Where slices count, too: those of a known plan alone may be many."""
+    plans = [plan(10.0), plan(10.0), plan(9.9)]
+    monkeypatch.setattr(programs, "_programs", lambda *_: iter([of(1), of(2), of(3)]))
+    left = iter(plans)
+    choice, told = found(lambda *_, **__: Choice(next(left), limited=False), seconds=3)
+    assert (choice.covers is plans[2], told) == (True, [10.0, 9.9])
