@@ -1,12 +1,14 @@
 """Where workloads are cheapest at prices: by partitions or as residents, by trying every number of each size."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.shared_rates import SharedRates
+from sliceplan.solver.exact.primal import cheapest_ways as module
 from sliceplan.solver.exact.primal.cheapest_ways import CUT, cheapest_types, costs_by_way
 
 
@@ -54,3 +56,18 @@ def test_without_gpus_under_mps_all_are_cut():
     assert cheapest_types(demands, np.ones(1), np.ones(0)).tolist() == [CUT, CUT]
     with pytest.raises(ValueError, match="MPS"):
         costs_by_way(demands, np.ones(1), np.ones(0))
+
+
+def test_hosts_are_packed_type_by_type_and_there_are_none_if_somebody_has_no_place(monkeypatch):
+    asked = []
+
+    def packed(resolved, rows, gpu):
+        asked.append((resolved.name, rows.tolist(), gpu))
+        return None if rows.tolist() == [5] else [f"{gpu} with {rows.tolist()}"]
+
+    monkeypatch.setattr(module, "packed_some", packed)
+    resolved = SimpleNamespace(name="all", mps={"A": None, "B": None, "C": None})
+    assert module.hosts_of(resolved, np.array([2, CUT, 0, 2])) == ["A with [2]", "C with [0, 3]"]
+    assert asked == [("all", [2], "A"), ("all", [0, 3], "C")]
+    assert module.hosts_of(resolved, np.array([CUT])) == []
+    assert module.hosts_of(resolved, np.array([0, 0, 0, 0, 0, 1])) is None
