@@ -159,3 +159,31 @@ def test_who_has_too_few_replicas_there_pays_for_the_dearest_of_each():
     assert most_to_pay(one) == pytest.approx(3.0 + 4.0 + 3 * 6.5)
     only_a = told(available=(None, 1, 1), capacity_rps=[[5.0, 20.0, 0.0], [0.0, 1.0, 2.0]], required_rps=(10.0, 7.0))
     assert most_to_pay(only_a) == pytest.approx(3.0 + 6.5 + 4.0 + 3 * 4.0)
+    # Five requests/s are three times 2, where 4 are twice.
+    for rate, usd in ((4.0, 2 * 6.5), (5.0, 3 * 6.5)):
+        assert most_to_pay(told(available=(None,) * 3, required_rps=(10.0, rate))) == pytest.approx(4.0 + usd)
+
+
+def test_sizes_are_those_that_carry_anything_for_anybody(monkeypatch):
+    """The first serves both services, the second one, the third nobody."""
+    one = told(available=(None,) * 3, capacity_rps=[[5.0, 20.0, 0.0], [1.0, 0.0, 0.0]])
+    monkeypatch.setattr(module, "patterns_of", lambda _, entry: [f"cut of {entry.gpu.name}"])
+    monkeypatch.setattr(module, "supply_of", lambda _, cuts, sizes: (cuts, sizes.tolist()))
+    monkeypatch.setattr(module, "demands_of", lambda _, sizes: sizes.tolist())
+    data = module.lagrangian_data(one)
+    assert (data.patterns, data.sizes.tolist()) == (["cut of A", "cut of B", "cut of C"], [0, 1])
+    assert (data.supply, data.demands) == ((data.patterns, [0, 1]), [0, 1])
+
+
+def test_dear_gpus_of_no_use_cost_nobody_anything():
+    """The second is served by size b of A alone, at most three times, and by less than it asks for."""
+    one = told(available=(None, None, 1), capacity_rps=[[5.0, 20.0, 9.0], [0.0, 1.0, 0.0]], required_rps=(10.0, 7.0))
+    assert most_to_pay(one) == pytest.approx(3.0 + 4.0 + 3 * 4.0)
+
+
+@pytest.mark.parametrize(("shared", "prices"), [({"C": 2.5, "A": 7.0}, [0.5, 2.5]), ({"A": 7.0}, None)])
+def test_prices_of_gpus_under_mps_come_after_those_of_sizes(shared, prices):
+    sizes = [SimpleNamespace(gpu="A", kind="a")]
+    known = SimpleNamespace(sizes=[SimpleNamespace(gpu="A", mig_profile="a", usd_per_hour=0.5)], shared=shared)
+    found = known_prices(SimpleNamespace(sizes=sizes, mps={"C": None}), known, np.array([0]))
+    assert (found if found is None else found.tolist()) == prices
