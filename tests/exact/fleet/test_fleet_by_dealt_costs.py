@@ -91,6 +91,7 @@ def test_nothing_is_dealt_where_that_is_of_no_use_or_takes_too_long(turns, asked
 
 def test_turns_that_bring_nothing_from_the_first_on_are_few(turns):
     assert turns([0.0] * 9) == (10.0, "m", module.IDLE)
+    assert turns([0.0] * 9, known=0.5) == (0.5, "m", module.IDLE), "of prices below 1 USD, too"
     assert turns([9.5] * 9) == (10.0, "m", 1 + module.IDLE), "no more than what is known"
 
 

@@ -66,6 +66,22 @@ def test_services_that_may_be_split_keep_whole_gpus(problem):
     assert shared_instead_of_whole(resolved) is resolved
 
 
+def test_one_service_that_may_be_split_is_enough_for_whole_gpus_to_stay():
+    services = [{**w.model_dump(mode="json"), "max_replicas": 1} for w in random_mps_problem(4, 0).workloads]
+    services[2]["max_replicas"] = None
+    resolved = resolve(problem_of(services, fleet=[{"gpu": V100, "sharing": ["mps", "exclusive"]}]), PROFILES)
+    assert shared_instead_of_whole(resolved) is resolved
+
+
+@pytest.mark.parametrize("field", ["mig", "cores"])
+def test_parts_of_a_gpu_that_may_be_shared_too_are_not_looked_for_in_vain(field):
+    """They may lie beside others, as no resident of all of a GPU does."""
+    resolved = resolve(both_ways(4, 0), PROFILES)
+    assert shared_instead_of_whole(resolved) is not resolved
+    parts = replace(resolved, sizes=tuple(replace(size, **{field: "a part"}) for size in resolved.sizes))
+    assert shared_instead_of_whole(parts) is parts
+
+
 def test_iGniters_rules_keep_them_for_they_leave_no_choice_of_batch_sizes():  # noqa: N802
     resolved = resolve(both_ways(4, 0, mps_rules="igniter"), PROFILES)
     assert shared_instead_of_whole(resolved) is resolved
