@@ -10,7 +10,7 @@ import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.exact.replanning.kept_plans import total_per_hour
-from sliceplan.solver.exact.replanning.replanning import solve_replanning
+from sliceplan.solver.exact.replanning.replanning import _ReplanningProgram, solve_replanning
 from sliceplan.solver.exact.replanning.running import RunningGpu, RunningPartition
 from sliceplan.solver.model.profile import MeasuredPoint, Profile, Provenance
 from sliceplan.solver.performance.resolve import resolve
@@ -247,6 +247,13 @@ def test_a_known_plan_and_a_known_bound_change_no_answer(seed):
         case.resolved, case.running, case.anyway, move_price=0.2, known_bound=bound, start=first, time_limit_s=20
     )
     assert (found.stopped, found.least, len(found.moved)) == ("proved", plain.least, len(plain.moved))
+    program = _ReplanningProgram(case.resolved, case.running)
+    values = program.values(plain)
+    assert all(one.lower_bound <= value <= one.upper_bound for one, value in values.items())
+    again = program.decoded(values, plain.stopped, "", None, case.anyway)
+    assert {one.number: one.kept for one in again.kept} == {one.number: one.kept for one in plain.kept}
+    assert (dict(again.patterns), again.partitions) == (dict(plain.patterns), plain.partitions)
+    assert again.moved == plain.moved
     # A bound that no plan can have leaves it without a solution.
     far = solve_replanning(
         case.resolved, case.running, case.anyway, known_bound=100 * bound, most_moves=0, start=first, time_limit_s=20
