@@ -261,3 +261,23 @@ def test_a_known_plan_and_a_known_bound_change_no_answer(seed):
     assert far.stopped == "infeasible" or far.least >= 99 * bound
     if far.stopped == "infeasible":
         assert (far.kept, far.patterns, far.partitions) == (first.kept, first.patterns, first.partitions)
+
+
+@pytest.mark.parametrize(("least", "runs"), [(1, 0), (2, 0), (3, 1), (2, 2)])
+def test_a_small_rate_has_as_many_partitions_as_are_asked_for_those_that_run_included(least, runs):
+    point = {"mig_profile": "1g.6gb", "batch": 1, "processes": 1, "latency_ms": 5.0, "throughput_rps": 50.0}
+    known = {"model": "m", "gpu": A30, "points": [point], "provenance": {"source": "-", "method": "drawn"}}
+    service = {"model": "m", "rate_rps": 1.0, "slo_ms": 1000.0, "min_replicas": least}
+    fleet = [{"gpu": A30, "price_per_hour": 1.0, "sharing": ["mig"]}]
+    resolved = resolve(
+        problem_of([service, {**service, "min_replicas": 1}], fleet=fleet), [Profile.model_validate(known)]
+    )
+    partitions = tuple(RunningPartition(0, 0, start, 1, 1, 5.0, 50.0, 50.0) for start in range(runs))
+    running = (RunningGpu(A30, partitions),) if runs else ()
+    found = solve_replanning(resolved, running, frozenset(), time_limit_s=20)
+    assert found.stopped == "proved"
+    assert not found.moved
+    assert sum(n for (w, _), n in found.partitions.items() if w == 0) == max(least - runs, 0)
+    assert sum(n for (w, _), n in found.partitions.items() if w == 1) == 1
+    rates = _ReplanningProgram(resolved, running).rates
+    assert [row.name for row in rates] == ["rate_0", "rate_1"], "in which nothing may be missing"

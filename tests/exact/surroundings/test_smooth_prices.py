@@ -1,5 +1,7 @@
 """The space of smooth prices."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from problems.igniter_instances import random_mps_problem
@@ -58,3 +60,25 @@ def test_prices_in_the_ranges_of_a_centre_stay_near_it():
             reach = space.basis @ ((high - low) / 2)
             assert (np.abs(price - centre) <= reach * (1 + 1e-9)).all()
             assert (reach <= 0.15 * (centre + 0.02 * centre.mean()) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("percents", [[5.0, 40.0, 10.0, 10.0, 22.0, 31.0], [7.0, 7.0], [3.0, 9.0], [4.0]])
+def test_a_price_lies_between_those_at_the_shares_next_to_it(monkeypatch, percents):
+    """Of any function of the share that is linear between the quantiles, by another interpolation."""
+    percent = np.array(percents)
+    monkeypatch.setattr(smooth_prices, "least_percent", lambda *_: percent[None])
+    monkeypatch.setattr(smooth_prices, "QUANTILES", 4)
+    count = len(percents)
+    guests = SimpleNamespace(of=lambda first: first)
+    one = SimpleNamespace(customer=np.arange(count), guests=guests)
+    customers = SimpleNamespace(wanted=np.ones(count), model=np.zeros(count, dtype=np.int64), types=[one])
+    basis = price_space(customers, [np.zeros(2)]).basis.toarray()
+    nodes = np.unique(np.quantile(percent, [0, 1 / 3, 2 / 3, 1]))
+    assert basis.shape == (count, len(nodes))
+    for column in range(len(nodes)):
+        assert basis[:, column] == pytest.approx(np.interp(percent, nodes, np.eye(len(nodes))[column]), abs=1e-9)
+
+
+def test_so_many_services_of_a_model_as_are_many_have_functions_of_their_own(monkeypatch):
+    monkeypatch.setattr(smooth_prices, "MANY_ALIKE", 3)
+    assert smooth_prices._groups(np.array([7, 5, 7, 7, 5, 2])).tolist() == [7, -1, 7, 7, -1, -1]
