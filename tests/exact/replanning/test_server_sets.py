@@ -119,6 +119,18 @@ def test_the_search_in_turns_begins_at_a_known_plan_of_the_same_points(monkeypat
     ((points, running, time_limit_s, begin),) = asked
     assert (points, running, time_limit_s) == (search._resolved, (), module.TURNS_TIME * 8.0)
     assert begin == (known.answer if start == "turns" else None)
+    # What it finds is taken if its sets hold.
+    better = plan("turns")
+    search.totals["turns"], search._resolved.rates["turns"] = 5.0, REQUIRED
+    monkeypatch.setattr(search, "_solved", lambda *_: better)
+    search.plan_in_turns(None)
+    assert search._best.answer is better
+
+
+def test_a_search_begins_without_a_plan_and_unlimited():
+    search = _Search("resolved", "running", "anyway", 0.5, 3, 9.0, None, 8.0)
+    assert (search._best, search._total, search._least, search._limited) == (None, None, None, False)
+    assert search._deadline == pytest.approx(time.monotonic() + 8.0, abs=1.0)
 
 
 class Rounds(Told):
@@ -192,6 +204,7 @@ SHORT, ENOUGH = (5.0, (9.0, 20.0)), (5.0, (10.0, 20.0))
         ([ENOUGH], {"left_s": 0.05}, 0, None),
         ([(None, (0.0, 0.0))], {}, 1, None),  # no plan
         ([SHORT, (6.0, (10.0, 20.0))], {"known": 5.5}, 2, 5.5),  # one that is no better
+        ([(6.0, (9.0, 20.0))] * 99, {"known": 5.5}, 1, 5.5),
         ([SHORT, (5.2, (10.0, 20.0))], {"known": 5.5}, 2, 5.2),
     ],
 )

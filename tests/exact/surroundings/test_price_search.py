@@ -237,3 +237,27 @@ def test_cells_lie_about_what_residents_ask_in_a_known_plan(monkeypatch):
     module._cells_of(None, one, "plan")
     assert heard["most"] == 48
     assert np.isfinite(np.concatenate(heard["levels"])).all()
+
+
+def test_a_search_begins_at_first_prices_which_are_smooth_where_services_are_many(monkeypatch):
+    """Those of the space that are nearest, and none far below the average."""
+    customers, types, _ = two_types()
+    for number, one in enumerate(types):
+        one.typical = number
+    space = SimpleNamespace(coordinates=lambda price: price + 1.0, prices=lambda own: np.array([-5.0, own[1], 0.0]))
+    heard = []
+    monkeypatch.setattr(module, "price_space", lambda *given: heard.append(given) or space)
+    price = np.array([1.0, 2.0, 3.0])
+    for smooth in (False, True):
+        one = PriceSearch(customers, types, price, smooth=smooth)
+        assert (one.bound, one.limit, one.met) == (0.0, np.inf, [])
+        assert (one._way, one._box) == (WAY, BOX)
+        assert one.centre is one._price
+        assert one._effort.partial == (module.FEWER_PARTIAL if smooth else EFFORT.partial)
+        assert one._master.space is (space if smooth else None)
+        least = module.LEAST_PRICE * 2.0
+        assert one._price.tolist() == ([least, 3.0, least] if smooth else price.tolist())
+    assert heard == [(customers, [0, 1])]
+    one._master.add([(0, (0, 1)), (1, (2,))])
+    assert one.met == [(0, (0, 1)), (1, (2,))]
+    assert one._master.costs().tolist() == [2.0, 5.0]
