@@ -116,6 +116,8 @@ def test_types_have_the_time_in_turn_and_all_are_done_when_none_can_part(told, m
 def test_a_type_that_hosts_nobody_is_not_dealt(told):
     _, dealing = told(usable=(False,) * 5)
     assert len(Told.made) == 1
+    dealing.improve(9.0)
+    assert Told.made[0].until == [9.0]
     assert np.isinf(dealing.rates().least[:, 1, 1:]).all()
     Told.made[0].can_part = False
     assert dealing.is_done

@@ -101,6 +101,8 @@ def test_whom_no_residents_carry_has_no_cover():
     small, full = steps_of([(0.5, 0.1)]), steps_of([(1.0, 0.9)])
     found = resident_covers([nothing, small, full], np.full(3, RATE), np.array([False, True, True]))
     assert found.cost[:, LEVELS].tolist() == [np.inf, np.inf, 0.9]
+    # Whatever part is asked for of a rate that may not be split, it is all of it.
+    assert found.cost[:, 1:].tolist() == [[np.inf] * LEVELS, [np.inf] * LEVELS, [0.9] * LEVELS]
     assert found.cost[:, 0].tolist() == [0, 0, 0]
     assert [one.tolist() for one in found.points] == [[], [], [0]]
 
