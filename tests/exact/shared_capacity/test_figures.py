@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
-from sliceplan.solver.exact.shared_capacity.figures import Content, Figures
+from sliceplan.solver.exact.shared_capacity.figures import Choices, Content, Figures
 
 WORK = np.array([40.0, 90.0, 10.0, 60.0])
 """Milliseconds of a request on a whole GPU alone."""
@@ -40,7 +40,7 @@ class Model:
         return SimpleNamespace(latency_ms=latency, throughput_rps=1000 * batch / latency)
 
 
-def figures(*, clients=4, memory_mib=6.0, once=(False,) * 4, rates=(1.0,) * 4):
+def figures(*, clients=4, memory_mib=6.0, once=(False,) * 4, rates=(1.0,) * 4, limit_ms=LIMIT_MS):
     """Returns a GPU of four units of which no share has one unit; the last service needs more memory than there is."""
     mps = SimpleNamespace(
         gpu="A",
@@ -56,7 +56,7 @@ def figures(*, clients=4, memory_mib=6.0, once=(False,) * 4, rates=(1.0,) * 4):
     )
     workloads = [SimpleNamespace(max_replicas=1 if own else None) for own in once]
     resolved = SimpleNamespace(
-        problem=SimpleNamespace(workloads=workloads), required_rps=np.array(rates), limit_ms=LIMIT_MS
+        problem=SimpleNamespace(workloads=workloads), required_rps=np.array(rates), limit_ms=limit_ms
     )
     return Figures.of(resolved, mps)
 
@@ -166,3 +166,34 @@ def test_a_content_counts_what_all_residents_of_a_workload_carry():
     content = Content(MpsGpu("A", tuple(Resident(w, 1, 25.0) for w in (2, 0, 2))), (5.0, 1.5, 7.0))
     assert content.rates(4).tolist() == [1.5, 0.0, 12.0, 0.0]
     assert content.replicas(4).tolist() == [1, 0, 2, 0]
+
+
+@pytest.mark.parametrize("clients", [1, 2, 3])
+def test_no_more_residents_have_a_place_than_mps_has_clients_and_memory_has_room_for(clients):
+    """Three of 2, 1 and 2 MiB that are all in time: the last ones have none."""
+    three = [Resident(0, 1, 25.0), Resident(2, 1, 50.0), Resident(0, 1, 25.0)]
+    assert figures(clients=clients).content(three).gpu.residents == tuple(three[:clients])
+    for memory_mib, number in ((5.0, 3), (4.9, 2), (3.0, 2), (2.9, 1), (2.0, 1)):
+        assert len(figures(clients=3, memory_mib=memory_mib).content(three).gpu.residents) == number
+    assert figures(memory_mib=1.9).content(three) is None
+
+
+def test_choices_of_another_share_or_workload_begin_anew():
+    """Whatever numbers these have: a share of two units may follow one of four."""
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        rows = sorted({tuple(draw.integers(0, 4, 2).tolist()) for _ in range(6)})
+        rows = [(w, units + 1) for w, units in rows for _ in range(int(draw.integers(1, 3)))]
+        workload, units = np.array(rows).T
+        choices = Choices(workload, units, np.ones(len(rows), dtype=np.int64), ())
+        assert choices.starts.tolist() == [i for i, row in enumerate(rows) if not i or row != rows[i - 1]]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e5])
+def test_who_is_just_in_time_alone_may_be_there_however_few_requests_it_carries(unit, monkeypatch):
+    """The smallest share of the first service takes just as long as its limit says, be it minutes."""
+    monkeypatch.setitem(globals(), "WORK", WORK * unit)
+    just = latency_ms(0, 1, 25.0, ASKS[0] / 4, 1)
+    found = figures(limit_ms=np.array([just, 0.0, 0.0, 0.0]))
+    assert (found.choices.workload[0], found.choices.units[0]) == (0, 1)
+    assert len(figures(limit_ms=np.array([just * (1 - 1e-6), 0.0, 0.0, 0.0])).choices) == len(found.choices) - 1
