@@ -228,3 +228,32 @@ def test_where_nothing_may_stand_apart_or_all_do_nobody_is_planned_anew(apart):
     assert found == [both, both, both]
     assert [one for one in asked if len(one) == 4] == []
     assert apart(resolved, plan, [both], [], deadline=-np.inf) == (plan, [])
+
+
+def test_the_others_are_planned_on_gpus_that_are_left_and_stay_where_somebody_has_no_place_there(monkeypatch):
+    """Of three GPUs of A two are taken; services 0 and 2 stay, and are numbered so again in what comes back."""
+    asked = []
+    resolved = problem([1.0, 1.0, 1.0], [(1, None)] * 3, (("A", 3), ("B", 1)))
+    monkeypatch.setattr(module, "replace", lambda one, **fields: SimpleNamespace(**vars(one) | fields))
+    resolved.restricted_to = lambda rows: SimpleNamespace(rows=rows)
+    others, there = [small("A", (0, 1.0)), small("A", (2, 1.0))], [small("A", (1, 1.0)), small("A", (1, 1.0))]
+
+    def cheap(rest, part):
+        asked.append((rest.rows, [entry.available for entry in rest.fleet], part))
+        return found
+
+    def moved(content):
+        by_gpu = {"A": SimpleNamespace(content=content)}
+        return module._fewer(resolved, by_gpu, np.array([False, True, False]), others, there, cheap, 0.25)
+
+    found = [MpsGpu("A", (Resident(0, 1, 20.0), Resident(1, 2, 30.0)))]
+    whole = small("A", (0, 1.0), (2, 1.0))
+    seen = []
+    assert moved(lambda residents: seen.append([one.workload for one in residents]) or whole) == [whole]
+    assert (seen, asked) == ([[0, 2]], [([0, 2], [1, 1], 0.25)])
+    assert moved(lambda _: None) is others
+    assert moved(lambda _: small("A", (0, 1.0))) is others
+    found = [*found, *found]
+    assert moved(lambda _: whole) is others
+    found = None
+    assert moved(lambda _: whole) is others

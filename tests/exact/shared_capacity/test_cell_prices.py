@@ -267,3 +267,93 @@ def test_the_program_has_all_residents_and_gpus_of_its_cells(seed):
     at = np.cumsum([0] + [int(one.joined.sum()) for one in cells])
     for k, one in enumerate(cells):
         assert used[k] == pytest.approx(one.takes[:, one.joined] @ answer.columns[at[k] : at[k + 1]])
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """Returns a function that looks for prices where programs are worth so much; it lists the steps."""
+
+    def searched(values, *, joins=(), cells=2, of_units=3.0, seconds_each=0.0, deadline=100.0):
+        steps, now, left, joining = [], [0.0], list(values), list(joins)
+
+        class Open(SimpleNamespace):
+            pass
+
+        def opened(_, name):
+            choices = SimpleNamespace(workload=np.zeros(1, dtype=np.int64))
+            return Open(name=name, choices=choices, carried=np.array([of_units]), takes=np.array([[0.5]]), price=[0.0])
+
+        def joined(_, __, prices, most):
+            steps.append(("join", prices, most))
+            return joining.pop(0) if joining else 0
+
+        def solved(own, *_):
+            now[0] += seconds_each
+            steps.append(("solve", len(own), [one.price[0] for one in own][:1]))
+            value = left.pop(0)
+            return None if value is None else SimpleNamespace(prices=f"prices of {value}", value=value)
+
+        patched = {
+            "time": SimpleNamespace(monotonic=lambda: now[0]),
+            "AskedRows": SimpleNamespace(of=lambda _: None),
+            "first_cells": lambda _: range(cells),
+            "_open": opened,
+            "_join": joined,
+            "_solved": solved,
+            "_note": lambda _, answer: steps.append(("note", answer.value)),
+            "_divided": lambda one: [one, one],
+            "_by_type": len,
+        }
+        for name, value in patched.items():
+            monkeypatch.setattr(cell_prices, name, value)
+        found = prices_in_cells(None, ["figures"], np.array([2.0]), {}, "start", deadline=deadline)
+        return found, steps
+
+    return searched
+
+
+def test_residents_join_till_none_does_and_then_cells_are_divided(rounds):
+    """A unit makes 2 x 3 / 0.5 at most, and costs half of that before there is a program."""
+    found, steps = rounds([9.0, 8.0, 7.0, None], joins=[5, 1, 0, 4, 0])
+    assert (found.prices, found.cells) == ("prices of 7.0", 8)
+    assert steps == [
+        ("join", "start", 12.0),
+        ("solve", 2, [6.0]),
+        ("note", 9.0),
+        ("join", "prices of 9.0", 12.0),
+        ("solve", 2, [6.0]),
+        ("note", 8.0),
+        ("join", "prices of 8.0", 12.0),
+        ("join", "prices of 8.0", 12.0),
+        ("solve", 4, [6.0]),
+        ("note", 7.0),
+        ("join", "prices of 7.0", 12.0),
+        ("join", "prices of 7.0", 12.0),
+        ("solve", 8, [6.0]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "number"),
+    [
+        ([9.0] * 20, {}, 5),  # four further rounds lower it by nothing
+        ([9.0 - 0.001 * i for i in range(20)], {}, 5),  # by four parts in nine thousand
+        ([9.0 - 0.01 * i for i in range(20)], {"cells": 1}, 8),  # a hundred and twenty-eight cells
+        ([9.0 - 0.01 * i for i in range(20)], {"cells": 120}, 1),
+        ([9.0 - 0.01 * i for i in range(20)], {"cells": 119}, 2),
+        ([9.0 - 0.01 * i for i in range(20)], {"seconds_each": 40.0}, 3),
+        ([9.0 - 0.01 * i for i in range(20)], {"seconds_each": 50.0}, 2),
+        ([9.0] * 20, {"joins": [1] * 99}, 5 * 6),
+        ([9.0] * 20, {"joins": [1] * 99, "seconds_each": 34.0}, 3),
+    ],
+)
+def test_there_are_no_more_rounds_than_help_or_than_there_are_cells_or_time_for(rounds, values, options, number):
+    found, steps = rounds(values * 2, **options)
+    solves = sum(step[0] == "solve" for step in steps)
+    assert solves == number
+    assert found.prices == f"prices of {(values * 2)[number - 1]}"
+
+
+def test_where_nobody_carries_anything_prices_stay_those_to_begin_with(rounds):
+    found, steps = rounds([], of_units=0.0)
+    assert (found.prices, found.cells, steps) == ("start", {}, [])
