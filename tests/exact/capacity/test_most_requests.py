@@ -151,7 +151,8 @@ def test_only_who_counts_most_on_a_size_may_have_more_of_it_than_the_rate_takes(
         ([4, 0], 9, 4, None),  # three for its rate, four at least; never one of a size that it cannot use
         ([5, 10], 12, 1, None),
     )
-    assert _most_partitions(resolved, np.ones(4)).tolist() == [[7, 8], [3, 3], [4, 8], [3, 2]]
+    for unit in (1.0, 1e-6):  # whatever a request/s counts in
+        assert _most_partitions(resolved, np.full(4, unit)).tolist() == [[7, 8], [3, 3], [4, 8], [3, 2]]
     # By weight another counts most on the smaller size.
     assert _most_partitions(resolved, np.array([1.0, 1.0, 3.0, 1.0])).tolist() == [[5, 8], [3, 3], [7, 8], [3, 2]]
     # Where all are limited nobody has more than it may, and nobody more than there are.
