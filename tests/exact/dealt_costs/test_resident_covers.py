@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sliceplan.solver.exact.covers.dealt_rates import DealtRates
+from sliceplan.solver.exact.dealt_costs import resident_covers as module
 from sliceplan.solver.exact.dealt_costs.resident_covers import LEVELS, resident_covers
 from sliceplan.solver.exact.dealt_costs.staircases import Staircase, in_order
 
@@ -167,3 +168,24 @@ def test_what_partitions_leave_is_carried_at_least_cost_by_levels_of_all_types()
             assert cost[0] == pytest.approx(min(costs)), (levels, rest)
             if np.isfinite(cost[0]):
                 assert taken[0] @ price == pytest.approx(cost[0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_so_many_residents_or_more_cost_the_least_of_all_levels_that_sum_to_enough(monkeypatch, seed):
+    """A of the module, by all multisets of levels; nothing is asked of no residents."""
+    monkeypatch.setattr(module, "LEVELS", 5)
+    draw = np.random.default_rng(seed)
+    least = np.full((3, 6), np.inf)
+    least[:, 1:] = np.cumsum(draw.choice([0.0, 0.1, 0.5, 1.0], (3, 5)) + 0.1, axis=1)
+    least[2, 4:] = np.inf
+    found = module._grown(least)
+    for w in range(3):
+        for fewest, (cost, _) in enumerate(found, start=1):
+            for level in range(6):
+                ways = (
+                    sum(least[w, list(one)])
+                    for number in range(fewest, 7)
+                    for one in combinations_with_replacement(range(1, 6), number)
+                    if sum(one) >= level
+                )
+                assert cost[w, level] == pytest.approx(0.0 if fewest == 1 and level == 0 else min(ways))

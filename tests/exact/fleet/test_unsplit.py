@@ -58,3 +58,28 @@ def test_a_plan_is_no_dearer_than_the_cheapest_of_whole_services(seed, sharing):
 )
 def test_services_that_are_whole_or_must_be_split_are_left_alone(problem):
     assert unsplit(resolve(problem, PROFILES)) is None
+
+
+@pytest.mark.parametrize(
+    ("most", "least", "changes"),
+    [
+        ([None, None, None], [1, 1, 1], True),
+        ([1, None, 1], [1, 1, 1], True),
+        ([1, 4, 1], [1, 1, 1], True),
+        ([1, 1, 1], [1, 1, 1], False),
+        ([None, 3, None], [1, 2, 1], False),  # one needs more than one
+        ([None, None, None], [2, 2, 2], False),
+    ],
+)
+def test_where_no_service_needs_more_than_one_replica_none_has_more(most, least, changes):
+    services = [
+        {**one.model_dump(mode="json"), "min_replicas": fewest, "max_replicas": number}
+        for one, number, fewest in zip(random_mps_problem(3, 0).workloads, most, least, strict=True)
+    ]
+    resolved = resolve(problem_of(services, fleet=[{"gpu": V100, "sharing": ["mps"]}]), PROFILES)
+    whole = unsplit(resolved)
+    assert (whole is not None) is changes
+    if whole is not None:
+        assert [one.max_replicas for one in whole.problem.workloads] == [1, 1, 1]
+        assert [one.rate_rps for one in whole.problem.workloads] == [one["rate_rps"] for one in services]
+        assert whole.mps is resolved.mps
