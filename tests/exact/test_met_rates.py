@@ -183,3 +183,15 @@ def test_the_best_of_all_numbers_that_meet_every_row_is_found(optional):
             assert found.objective_value() == pytest.approx(min(meets))
         short += len(solves) > 1
     assert short >= 2
+
+
+@pytest.mark.parametrize(("missing", "short"), [(5e-10, False), (2e-9, True)])
+def test_what_rounding_may_take_is_not_short(missing, short):
+    """A part of what is asked for, whether the row says how much or a service that may be left out does."""
+    model = mathopt.Model()
+    whole, served = model.add_integer_variable(lb=0, ub=3), model.add_binary_variable()
+    for asked in (1.0, 0.25, 40.0):
+        part = asked * (1 - missing) / 2
+        assert is_short(model.add_linear_constraint(part * whole >= asked), {whole: 2.0}) == short
+        optional = model.add_linear_constraint(part * whole - asked * served >= 0)
+        assert is_short(optional, {whole: 2.0, served: 1.0}) == short
