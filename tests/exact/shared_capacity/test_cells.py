@@ -1,10 +1,12 @@
 """Where a cell is divided, and that the first cells hold every content."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from problems.mps_draws import drawn, small_gpus
 
-from sliceplan.solver.exact.shared_capacity.cells import Cell, first_cells, halves
+from sliceplan.solver.exact.shared_capacity.cells import Cell, first_cells, greatest_demands, halves, scale_of
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.performance.resolve import resolve
 
@@ -49,3 +51,11 @@ def test_first_cells_have_every_number_of_residents_and_all_that_so_many_may_ask
                 assert cell.low == (0.0,) * len(cell.low)
                 for most, own in zip(cell.high, figures.choices.demands, strict=True):
                     assert most == cell.residents[1] * own.max()
+
+
+def test_channels_are_measured_by_what_one_resident_asks_for_at_most():
+    """However little; where nobody asks for anything by 1."""
+    demands = (np.array([0.2, 0.5]), np.zeros(2), np.array([3.0, 30.0]))
+    figures = SimpleNamespace(choices=SimpleNamespace(demands=demands))
+    assert greatest_demands(figures).tolist() == [0.5, 0.0, 30.0]
+    assert scale_of(figures).tolist() == [0.5, 1.0, 30.0]
