@@ -97,6 +97,13 @@ def test_cells_of_more_residents_than_there_are_units_have_no_sets():
     assert (found.sets, found.given_up.tolist()) == ([], [])
 
 
+def test_as_many_residents_as_there_are_units_may_have_one_each():
+    cells = cells_of(np.random.default_rng(0), 1, CAPACITY, [CAPACITY], 1000.0)
+    cells.units[:] = 1
+    found = list_sets(cells, np.ones(CAPACITY), CAPACITY, 0.5, 9999, np.zeros(CAPACITY, dtype=bool))
+    assert [one.tolist() for one in found.sets] == [[list(range(CAPACITY))]]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_most_of_the_rest_is_that_of_all_ways_to_go_on(seed):
     """F of the module, in each place and room and for each number of guests that are missing."""
