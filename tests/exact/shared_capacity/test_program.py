@@ -138,3 +138,20 @@ def test_prices_on_the_way_to_others():
 def test_contents_meet_every_rate(part, right):
     resolved = SimpleNamespace(required_rps=np.array([1.0, 2.0]))
     assert meets(resolved, [content("A", [1.0, 1.0], [1, 1]), content("A", [0.5, part], [1, 1])]) == right
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize(("least", "numbers"), [((1, 1), (1, 1)), ((1, 2), (0, 2)), ((2, 1), (1, 1)), ((3, 1), None)])
+def test_rates_and_least_replicas_are_kept_where_contents_without_are_worth_more(least, numbers, unit):
+    """Two GPUs; the first content carries ten of one service, the second one of each. Whatever a request/s counts."""
+    contents = [content("A", [10.0, 0.0], [1, 0]), content("A", [1.0, 1.0], [1, 1])]
+    resolved = SimpleNamespace(
+        required_rps=np.array([1.0, 1.0]),
+        problem=SimpleNamespace(workloads=[SimpleNamespace(min_replicas=one, max_replicas=None) for one in least]),
+        fleet=[SimpleNamespace(gpu=SimpleNamespace(name="A"), available=2)],
+    )
+    found = best_mix(resolved, np.full(2, unit), contents, [], time_limit_s=10, gap=0.0)
+    if numbers is None:
+        assert found is None
+    else:
+        assert [sum(one is own for one in found) for own in contents] == list(numbers)
