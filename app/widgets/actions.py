@@ -25,6 +25,8 @@ TAKEN = Kept[Comparison]("compare.taken")
 ASKED = Kept["Callable[[Session, Problem], None]"]("actions.asked")
 """Where the session keeps what was asked for last, until it is begun."""
 
+OUTDATED = " (of the problem before it was changed)"
+
 
 def show_actions(session: Session) -> None:
     """Draws the problem's name, its answer in one line, the buttons, and what is under way; in the sidebar."""
@@ -58,10 +60,13 @@ def show_actions(session: Session) -> None:
     _take_exact(session)
     answer = session.answer
     if answer is not None:
-        outdated = " (of the problem before it was changed)" if session.is_outdated(answer.problem) else ""
+        outdated = ""
+        if session.is_outdated(answer.problem):
+            is_another = problem is not None and problem.name != answer.problem.name
+            outdated = f" (of {answer.problem.name}, which was here before)" if is_another else OUTDATED
         without = left_out_in_words(answer.problem) if answer.plan.gpus else ""
         said = "; ".join(filter(None, (plan_summary(answer.plan, answer.plan.gap), without)))
-        st.caption(literal(said) + outdated)
+        st.caption(literal(said + outdated))
 
 
 def offer_solve(session: Session, words: str, place: str) -> None:

@@ -148,6 +148,8 @@ def _words(status: JobStatus, purpose: str, job: OpenJob) -> str:
     doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
     no_limit = "; no time limit" if purpose in WITHOUT_LIMIT and status.state is State.RUNNING else ""
     left = time_left(status, job.most_s or longest_s(purpose, job.problem)) or no_limit
+    # Who searches is in the title already.
+    doing = doing.removeprefix(f"{status.title.rpartition(' by ')[2]}: ")
     return f"{status.title}: {doing} ({status.seconds:.0f} s{left})"
 
 

@@ -68,7 +68,7 @@ def _proof(plan: Plan) -> str:
     saved = max(0.0, cost - bound)
     return (
         f"{proven[0].upper()}{proven[1:]}. So a better plan, if there is one, saves at most "
-        f"${saved:,.2f} per hour ({saved / cost if cost else 0.0:.1%}), ${saved * HOURS_A_MONTH:,.0f} per month."
+        f"${saved:,.2f} per hour, ${saved * HOURS_A_MONTH:,.0f} per month."
     )
 
 

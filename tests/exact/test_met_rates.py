@@ -64,7 +64,7 @@ def test_the_program_alone_proves_what_an_enumeration_finds(whole, near, counts)
 @pytest.mark.parametrize("gpu_loss", [False, True])
 def test_beside_free_partitions_every_rate_is_met(gpu_loss):
     problem = problem_with((3.06, 9), [150 * JUST_MORE])
-    spares = {"spare_services": 1, "spare_rate": 0.5, "spare_gpu_loss": gpu_loss}
+    spares = {"spare_services": 1, "spare_rate": 0.5, "spare_gpu_loss": gpu_loss, "time_limit_s": 200}
     problem = problem.model_copy(update={"settings": problem.settings.model_copy(update=spares)})
     assert_met(problem, solve(problem, profiles=PROFILES))
 

@@ -118,7 +118,8 @@ def _show_answer(session: Session, answer: Answer) -> None:
     show_picture(session, made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn)), "fleet")
     left = len(plan.gpus) - len(drawn)
     st.caption(
-        "Each bar is a GPU, each colour a service, to scale. Point at a part for its batch, latency and load."
+        "Each bar is a GPU, each colour a service, to scale: MIG instances by their memory, so where some is free "
+        "compute may be used up. Point at a part for its batch, latency and load."
         + (f" {left:,} more GPUs are on the screen Plan." if left else "")
     )
     with st.container(horizontal=True):

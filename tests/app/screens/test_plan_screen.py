@@ -47,7 +47,7 @@ def test_a_gap_is_said_in_words_and_figures():
     page = shown(problem, other.model_copy(update={"bound": exact.bound, "gap": 1 / 3}))
     assert not page.exception
     assert [metric.value for metric in page.metric] == ["$13.72", "4", "$10.29", "33.3%"]
-    assert "saves at most $3.43 per hour (25.0%)" in texts(page.markdown)
+    assert "saves at most $3.43 per hour, $2,505 per month" in texts(page.markdown)
 
 
 def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
