@@ -18,7 +18,7 @@ WIDTH = 78
 def promise_in_words(promise: Promise | None) -> str:
     """Returns what is promised, of which requests, and how they must be dealt; None: the rule of execution."""
     if promise is None:
-        return "execution within a part of the SLO, no percentile"
+        return "execution within a part of the SLO; how many requests are late is not planned for"
     if promise.latency == "worst_case":
         return "all requests within the SLO if they arrive evenly spaced at each partition"
     if promise.latency == "assembly":

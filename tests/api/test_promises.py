@@ -143,7 +143,10 @@ def test_a_plan_says_what_it_promises_and_its_summary_in_words():
     assert promised(held)[-1] == "  partition, batches held until full"
     plain = solve(problem_of(BUSY))
     assert plain.promise is None
-    assert promised(plain) == ["promised: execution within a part of the SLO, no percentile"]
+    assert promised(plain) == [
+        "promised: execution within a part of the SLO; how many requests are late is",
+        "  not planned for",
+    ]
 
 
 def test_published_planners_keep_their_rule_and_are_judged_by_the_problem_s():

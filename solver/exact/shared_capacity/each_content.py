@@ -138,7 +138,8 @@ def _hopeful(
 ) -> _Sets:
     """Returns the sets of which so many residents more may make a content of the cell that is worth more."""
     there = sets.value + more * float(value.max(initial=0.0)) > best
-    there &= sets.units + more * int(choices.units.min(initial=0)) <= figures.mps.capacity_units
+    fewest = int(choices.units.min()) if len(choices) else 0
+    there &= sets.units + more * fewest <= figures.mps.capacity_units
     for own, asked, low, high in zip(demands, sets.asked, cell.low, cell.high, strict=True):
         by = ROUNDING * abs(high)
         there &= asked + more * float(own.max(initial=0.0)) >= low - by
