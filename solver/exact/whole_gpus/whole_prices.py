@@ -32,8 +32,8 @@ from ..dual.supply import Supply
 MOST_PARTS = 200_000
 """Denominators that are tried."""
 
-AT_ONCE = (1_000, 20_000)
-"""Those up to these are tried first: nearly always one of the first few fits."""
+TRIED_FIRST = (1_000, 20_000)
+"""Those up to these are tried before the others: nearly always one of the first few fits."""
 
 ROUNDING = 2e-5
 """How far a multiple of a price may be from a whole number and be taken for it."""
@@ -186,7 +186,7 @@ def _wanted(price: Floats, covers: CoverGroups) -> NDArray[np.bool_]:
 def _parts(price: Floats) -> int:
     """Returns the least denominator of some prices; the one that comes nearest where none fits."""
     parts, off = np.arange(1, MOST_PARTS + 1), np.zeros(MOST_PARTS)
-    for fitting in np.split(parts, AT_ONCE):
+    for fitting in np.split(parts, TRIED_FIRST):
         for one in price.tolist():
             fitting = fitting[_off(one * fitting) <= ROUNDING]
         if fitting.size:
