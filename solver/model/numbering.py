@@ -36,12 +36,12 @@ class Different(NamedTuple):
 
 def different(numbers: Ints) -> Different:
     """
-    Returns the different ones of numbers from 0 on, shape (number,), as `numpy.unique` does.
+    Returns the different ones of numbers, shape (number,), as `numpy.unique` does.
 
-    Where they are small, a table of all that there may be takes a fraction of the time of sorting.
+    Where they are small and none is below 0, a table of all that there may be takes a fraction of the time of sorting.
     """
     possible = int(numbers.max(initial=-1)) + 1
-    if possible > SPARSE * numbers.size:
+    if possible > SPARSE * numbers.size or int(numbers.min(initial=0)) < 0:
         return Different(*np.unique(numbers, return_index=True, return_inverse=True))
     first = np.full(possible, numbers.size)
     np.minimum.at(first, numbers, np.arange(numbers.size))

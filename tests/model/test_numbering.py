@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sliceplan.solver.model.numbering import different, numbered, places_of
@@ -21,7 +21,9 @@ def test_keys_are_numbered_in_the_order_in_which_they_come(keys):
     assert [found[i] for i in which] == keys
 
 
-@given(st.lists(SMALL, max_size=20) | st.lists(SMALL | SPARSE, max_size=20))
+@given(st.lists(SMALL, max_size=20) | st.lists(SMALL | SPARSE | st.integers(-9, -1), max_size=20))
+@example([3, -1, 0])
+@example([-1])
 def test_different_numbers_where_each_stands_first_and_which_each_is(numbers):
     values, first, which = different(ints(numbers))
     assert values.tolist() == sorted(set(numbers))
