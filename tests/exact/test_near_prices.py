@@ -37,6 +37,7 @@ D5 = ((3.06, 1.530001), (45, 46, 66, 94, 18))
 @example((3.06, 1.530001), [45, 66], 0.0, (None, None))
 @example((3.06, 1.530000001), [75, 80], 0.0, (None, None))
 @example((2.0, 0.99999999999), [75, 80], 3e-8, (1, None))
+@example((0.69, 0.345000000345), [44], 0.0, (None, None))
 @example((3.06, 9.0), [150], 3e-8, (None, 0))
 def test_what_is_proven_is_the_cheapest_of_an_enumeration(prices, whole, near, counts):
     """Property: `exact-pulp` proves the oracle's cost to the last step, `exact` to a billionth; and nothing else."""

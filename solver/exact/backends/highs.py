@@ -15,6 +15,12 @@ from ortools.math_opt.solvers import highs_pb2
 
 from ...runtime.deadline import at_most_left
 
+FINEST = 5e-10
+"""
+Part of a bound up to which HiGHS leaves a better solution: half of what two costs may differ by and be the same
+(cost_lattice.py), for what it ends with is stated as the bound.
+"""
+
 TIE_BREAK_NODES = 20
 """Branch-and-bound nodes for a second goal; a count and not a time, so that equal runs give equal plans."""
 
@@ -57,7 +63,7 @@ def run_highs(
     parameters = mathopt.SolveParameters(
         time_limit=_time(time_limit_s),
         random_seed=1,
-        relative_gap_tolerance=max(0.0 if absolute_gap is not None else 1e-9, gap / (1 + gap) * (1 - 1e-6)),
+        relative_gap_tolerance=max(0.0 if absolute_gap is not None else FINEST, gap / (1 + gap) * (1 - 1e-6)),
         absolute_gap_tolerance=absolute_gap,
         node_limit=node_limit,
         presolve=None if presolve else mathopt.Emphasis.OFF,
