@@ -8,7 +8,7 @@ from sliceplan.solver.model.plan import Status
 from sliceplan.solver.wording.summary import missed_slos
 
 from .colours import MISSES, PALETTE
-from .gaps import BROKEN, GOOD, WORSE
+from .gaps import BEST, BROKEN, NEEDED
 from .limited_bars import under_a_limit
 from .planner_names import name_planners
 
@@ -27,7 +27,7 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
     holds = [plan.status is not Status.VIOLATING for plan, _ in known]
     gaps = [comparison.gap_to_bound(plan) for plan, _ in known]
     colours = [
-        (GOOD if gap is not None and gap < 1e-9 else WORSE) if fine else BROKEN
+        (BEST if gap is not None and gap < 1e-9 else NEEDED) if fine else BROKEN
         for gap, fine in zip(gaps, holds, strict=True)
     ]
     figure = go.Figure()

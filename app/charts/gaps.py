@@ -1,4 +1,4 @@
-"""What each planner's plan costs, and how far that is above what is proven to be needed."""
+"""What each planner's plan costs, and how much of that is more than what is proven to be needed."""
 
 from collections.abc import Sequence
 
@@ -8,60 +8,63 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.wording.summary import missed_slos
 
-from .colours import MISSES, PALETTE
+from .colours import GREY, MISSES, PALETTE
+from .legends import legend_on_top, room_px
 from .planner_names import ROW_HEIGHT, name_planners
 
-GOOD, WORSE, BROKEN = PALETTE[2], PALETTE[1], "#BDBDBD"
+BEST, NEEDED, MORE, BROKEN = PALETTE[2], PALETTE[0], "#A6CEE3", "#D9D9D9"
+
+AS_GOOD = 1e-6
+"""Gap, a part of the bound, up to which a plan is as good as any can be."""
+
+TEXT_PX = 118
+"""Right of the longest bar: what a plan costs, and how much that is above the bound."""
+
+LINE_PX = 18
+"""Above the first bar: what the line says."""
 
 
 def gap_chart(comparison: Comparison) -> go.Figure:
     """
-    Returns one bar a planner: its cost above the proven bound, in percent and in USD; the bound is a line.
+    Returns one bar a planner, in its order: its cost in USD per hour, from 0; the proven bound is a line.
 
-    A plan that misses SLOs has a hatched bar with a red outline, wherever its cost is: it does not hold. A planner
-    without a plan, and any planner where no bound is proven, has no bar.
+    A plan as cheap as any can be has a bar and a star of its own colour. Of the others, what any plan must cost is dark
+    and what is more than that is light. A plan that misses SLOs has a hatched bar with a red outline, wherever its cost
+    is: it does not hold. A planner without a plan, and any planner where no bound is proven, has no bar.
     """
-    gaps = [(plan, comparison.gap_to_bound(plan)) for plan in comparison.plans]
-    known = [(plan.planner, 100 * gap) for plan, gap in gaps if gap is not None]
-    costs = [f"${plan.cost_per_hour:,.2f}" for plan, gap in gaps if gap is not None]
-    bound = comparison.bound.cost_per_hour
-    broken = [
-        (plan, 100 * (plan.cost_per_hour / bound - 1))
-        for plan in comparison.plans
-        if plan.status is Status.VIOLATING and plan.cost_per_hour is not None and bound
-    ]
+    bound = comparison.bound.cost_per_hour or 0.0
+    gaps = {plan.planner: gap for plan in comparison.plans if (gap := comparison.gap_to_bound(plan)) is not None}
+    broken = [plan for plan in comparison.plans if plan.status is Status.VIOLATING and plan.cost_per_hour and bound]
+    best = [plan for plan in comparison.plans if gaps.get(plan.planner, 1.0) <= AS_GOOD]
+    dearer = [plan for plan in comparison.plans if gaps.get(plan.planner, 0.0) > AS_GOOD]
     figure = go.Figure()
-    figure.add_bar(
-        name="holds",
-        orientation="h",
-        y=[planner for planner, _ in known],
-        x=[gap for _, gap in known],
-        marker={"color": [GOOD if gap < 1e-6 else WORSE for _, gap in known]},
-        text=[
-            f"{cost}, {'proven cheapest' if gap < 1e-6 else f'+{gap:.1f} %'}"
-            for (_, gap), cost in zip(known, costs, strict=True)
-        ],
-        textposition="outside",
-        cliponaxis=False,
-        customdata=costs,
-        hovertemplate="%{y}: %{customdata} per hour, %{x:.1f} % above the proven bound<extra></extra>",
-    )
+    if best:
+        _add_bars(figure, "as cheap as any plan can be", BEST, best, [f"★ {_usd(plan)}" for plan in best])
+    if dearer:
+        said = [f"{_usd(plan)}, +{100 * gaps[plan.planner]:.1f} %" for plan in dearer]
+        _add_bars(figure, "more than needed", MORE, dearer, said)
+        figure.add_bar(
+            name="what any plan must cost",
+            orientation="h",
+            y=[plan.planner for plan in dearer],
+            x=[bound] * len(dearer),
+            marker={"color": NEEDED},
+            legendrank=999,  # before the rest, over which it is drawn
+            hovertemplate="%{y}: at least $%{x:,.2f} per hour is needed<extra></extra>",
+        )
     if broken:
         _add_broken(figure, broken)
-    least = "" if bound is None else f"proven: not below ${bound:,.2f}"
-    figure.add_vline(
-        x=0,
-        line={"color": PALETTE[7], "width": 2},
-        annotation={"text": least, "y": 1.0, "yanchor": "bottom", "xanchor": "left"},
-    )
-    order = [plan.planner for plan in comparison.plans if plan.planner in {name for name, _ in known}]
-    order += [plan.planner for plan, _ in broken]
+    drawn = [plan for plan in comparison.plans if plan.planner in gaps or plan in broken]
+    highest = max([plan.cost_per_hour or 0.0 for plan in drawn], default=1.0)
+    _add_bound(figure, bound, is_right=bound > highest / 2)
+    legend_px = room_px(len(figure.data), 1)
+    order = [plan.planner for plan in drawn]
     figure.update_layout(
         barmode="overlay",
-        showlegend=False,
-        height=110 + ROW_HEIGHT * len(order),
-        margin={"l": 10, "r": 150, "t": 30, "b": 40},
-        xaxis={"title": "cost above the proven bound (%)", "range": _range(known, broken), "fixedrange": True},
+        height=legend_px + LINE_PX + 50 + ROW_HEIGHT * len(order),
+        margin={"l": 10, "r": 150 if broken else TEXT_PX, "t": legend_px + LINE_PX, "b": 50},
+        legend=legend_on_top(traceorder="normal"),
+        xaxis={"title": "USD per hour", "tickprefix": "$", "range": [0, highest], "fixedrange": True},
         yaxis={
             "autorange": "reversed",
             "automargin": True,
@@ -74,38 +77,64 @@ def gap_chart(comparison: Comparison) -> go.Figure:
     return figure
 
 
-def _add_broken(figure: go.Figure, broken: Sequence[tuple[Plan, float]]) -> None:
+def _usd(plan: Plan) -> str:
+    return f"${plan.cost_per_hour or 0.0:,.2f}"
+
+
+def _add_bars(figure: go.Figure, name: str, colour: str, plans: Sequence[Plan], said: Sequence[str]) -> None:
+    figure.add_bar(
+        name=name,
+        orientation="h",
+        y=[plan.planner for plan in plans],
+        x=[plan.cost_per_hour for plan in plans],
+        marker={"color": colour},
+        text=said,
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{y}: %{text}<extra></extra>",
+    )
+
+
+def _add_bound(figure: go.Figure, bound: float, *, is_right: bool) -> None:
+    """Draws the line that no plan's cost is left of; its words are on the side that has more room."""
+    if not bound:
+        return
+    figure.add_vline(
+        x=bound,
+        line={"color": GREY, "width": 2},
+        annotation={
+            "text": f"proven: not below ${bound:,.2f}",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "xanchor": "right" if is_right else "left",
+        },
+    )
+
+
+def _add_broken(figure: go.Figure, broken: Sequence[Plan]) -> None:
     figure.add_bar(
         name="does not hold",
         orientation="h",
-        y=[plan.planner for plan, _ in broken],
-        x=[gap for _, gap in broken],
+        y=[plan.planner for plan in broken],
+        x=[plan.cost_per_hour for plan in broken],
         marker={
             "color": BROKEN,
             "line": {"color": MISSES, "width": 2},
             "pattern": {"shape": "/", "fgcolor": MISSES},
         },
-        customdata=[_missing(plan) for plan, _ in broken],
-        hovertemplate="%{y}: %{x:.1f} % against the bound, but %{customdata}<extra></extra>",
+        customdata=[_missing(plan) for plan in broken],
+        hovertemplate="%{y}: $%{x:,.2f} per hour, but %{customdata}<extra></extra>",
     )
-    for plan, gap in broken:
+    for plan in broken:
         figure.add_annotation(
-            x=max(gap, 0.0),
+            x=plan.cost_per_hour,
             y=plan.planner,
-            text=f"${plan.cost_per_hour:,.2f}, does not hold:<br>{_missing(plan, in_short=True)}",
+            text=f"{_usd(plan)}, does not hold:<br>{_missing(plan, in_short=True)}",
             align="left",
             showarrow=False,
             xanchor="left",
             xshift=4,
         )
-
-
-def _range(known: Sequence[tuple[str, float]], broken: Sequence[tuple[Plan, float]]) -> tuple[float, float]:
-    """Returns the ends of the axis: 0 and all bars, with some room, so that equal plans have an axis too."""
-    gaps = [gap for _, gap in known] + [gap for _, gap in broken]
-    highest = max([10.0, *gaps])
-    lowest = min([0.0, *gaps])
-    return (lowest - 0.02 * (highest - lowest) if lowest else 0.0, highest)
 
 
 def _missing(plan: Plan, *, in_short: bool = False) -> str:

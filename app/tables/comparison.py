@@ -13,7 +13,7 @@ from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
-from sliceplan.solver.wording.planner_words import plain_name
+from sliceplan.solver.wording.planner_words import RULES_OF, plain_name
 from sliceplan.solver.wording.summary import missed_slos
 
 VERDICTS = {
@@ -38,34 +38,31 @@ WASTED = {
 FAILED, DISPUTED = "FAILED", "DISPUTED"
 
 COLUMNS = [
-    "what it is",
-    "planner",
+    "what it does",
     "verdict",
     "cost per hour",
-    "per month",
     "could carry",
     "by BDA",
     "gap",
     "GPUs",
     "missed SLOs",
     "worst miss",
+    "per month",
     "time (s)",
-    *WASTED,
     "placed otherwise",
+    "whose rules",
+    "planner",
 ]
 
 
-def comparison_table(
-    comparison: Comparison,
-    breakdowns: Mapping[str, CostBreakdown] | None = None,
-    differences: Mapping[str, PlanDifference] | None = None,
-) -> pd.DataFrame:
+def comparison_table(comparison: Comparison, differences: Mapping[str, PlanDifference] | None = None) -> pd.DataFrame:
     """
-    Returns one row a planner; parts and gaps in percent, NaN where there is no plan, no bound or a failure.
+    Returns one row a planner, in the comparison's order; gaps in percent, NaN where there is no plan, no bound or a
+    failure.
 
-    `breakdowns` and `differences` (from the exact plan) are by planner; what is missing there is NaN.
+    `differences` (from the exact plan) are by planner; what is missing there is NaN.
     """
-    breakdowns, differences = breakdowns or {}, differences or {}
+    differences = differences or {}
     rows = []
     for plan in comparison.rows:
         if isinstance(plan, Failure):
@@ -86,24 +83,34 @@ def comparison_table(
                 "missed SLOs": len(missed) if plan.gpus else None,
                 "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
-                **_percents(plan, breakdowns.get(plan.planner)),
                 "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
     left_out = {"could carry"} if comparison.objective == COST else set()
     left_out |= set() if comparison.is_adjusted else {"by BDA"}
+    left_out |= set() if any(row.get("missed SLOs") for row in rows) else {"missed SLOs", "worst miss"}
     columns = [column for column in COLUMNS if column not in left_out]
     frame = pd.DataFrame(rows, columns=columns)
     floats, counts = (
-        ["cost per hour", "per month", "could carry", "by BDA", "gap", "worst miss", "time (s)", *WASTED],
+        ["cost per hour", "per month", "could carry", "by BDA", "gap", "worst miss", "time (s)"],
         ["missed SLOs", "placed otherwise"],
     )
     kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}
     return frame.astype({column: kind for column, kind in kinds.items() if column in columns})
 
 
-def _names(planner: str) -> dict[str, str]:
-    return {"what it is": plain_name(planner), "planner": planner}
+def money_table(plans: Iterable[Plan], breakdowns: Mapping[str, CostBreakdown]) -> pd.DataFrame:
+    """Returns one row for each plan of which it is known where its money goes: the parts of its cost, in percent."""
+    rows = [
+        {"what it does": plain_name(plan.planner), **_percents(plan, breakdowns[plan.planner]), "planner": plan.planner}
+        for plan in plans
+        if plan.planner in breakdowns
+    ]
+    return pd.DataFrame(rows, columns=["what it does", *WASTED, "planner"]).astype(dict.fromkeys(WASTED, "float64"))
+
+
+def _names(planner: str) -> dict[str, str | None]:
+    return {"what it does": plain_name(planner), "whose rules": RULES_OF.get(planner), "planner": planner}
 
 
 def _gain(plan: Plan) -> float | None:
@@ -141,8 +148,8 @@ def partition_table(difference: PlanDifference, planner: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["GPU", "partition", "exact", planner, "difference"])
 
 
-def _percents(plan: Plan, spent: CostBreakdown | None) -> dict[str, float | None]:
-    if spent is None or not plan.cost_per_hour:
+def _percents(plan: Plan, spent: CostBreakdown) -> dict[str, float | None]:
+    if not plan.cost_per_hour:
         return dict.fromkeys(WASTED)
     return {column: 100 * getattr(spent, field) / plan.cost_per_hour for column, field in WASTED.items()}
 

@@ -1,37 +1,70 @@
-"""Planners as people call them: whose rules, and of which year; files and commands have the registry's names."""
+"""Planners as people call them: what they do, and whose rules that are; files have the names of the registry."""
 
 PLAIN = {
-    "exact": "exact (sliceplan)",
-    "exact-pulp": "exact, by CBC (sliceplan)",
-    "exact-turns": "exact, turns (sliceplan)",
+    "exact": "exact search",
+    "exact-pulp": "exact search, by CBC",
+    "exact-turns": "exact search, with turns",
     "best-split": "best split between rules",
     "ffd": "first fit",
-    "ffd-interference": "first fit, interference",
+    "ffd-interference": "first fit, with slowdown",
     "ffd-interference-least-batch": "first fit, least batches",
-    "gpulets": "gpu-lets' rules, 2022",
-    "gpulets-ideal": "gpu-lets, full search",
-    "gpulets-igniter": "gpu-lets+ of iGniter",
-    "gpulets-int": "gpu-lets, interference",
-    "gpulets-paper": "gpu-lets as printed, 2021",
-    "gslice": "GSLICE+ of iGniter",
-    "igniter": "iGniter's rules, 2023",
-    "igniter-least-batch": "iGniter, least batches",
-    "migserving-greedy": "MIG-serving, capped",
-    "migserving-slow": "MIG-serving, slow search",
-    "migserving-uncapped": "MIG-serving's rules, 2021",
-    "operator-balanced": "NVIDIA's balanced split",
-    "paris": "PARIS' rules, 2022",
-    "parvagpu": "ParvaGPU's rules, 2024",
-    "parvagpu-single": "ParvaGPU without MPS",
-    "parvagpu-unoptimized": "ParvaGPU, unoptimised",
-    "sbp": "Nexus' packing, 2019",
-    "sbp-half": "Nexus' packing, halves",
-    "self-tuning": "guided self-tuning, 2022",
-    "self-tuning-online": "GSLICE, 2020",
-    "timesharing": "gpu-lets, time sharing",
+    "gpulets": "one or two shares a GPU",
+    "gpulets-ideal": "two shares, all divisions",
+    "gpulets-igniter": "two services a GPU",
+    "gpulets-int": "two shares, with slowdown",
+    "gpulets-paper": "two shares, as printed",
+    "gslice": "each tunes its own share",
+    "igniter": "least slowdown first",
+    "igniter-least-batch": "least slowdown and batch",
+    "migserving-greedy": "best cut first, capped",
+    "migserving-slow": "evolving cuts",
+    "migserving-uncapped": "best cut first",
+    "operator-balanced": "one cut for every GPU",
+    "paris": "sizes by batch size",
+    "parvagpu": "best sizes, then packed",
+    "parvagpu-single": "best sizes, no MPS",
+    "parvagpu-unoptimized": "best sizes, last step off",
+    "sbp": "turns on whole GPUs",
+    "sbp-half": "turns on half GPUs",
+    "self-tuning": "guided self-tuning",
+    "self-tuning-online": "self-tuning as it runs",
+    "timesharing": "turns, without division",
     "whole-gpu": "a GPU for each service",
 }
-"""Name in the registry -> words, at most MOST_LETTERS, as a phone draws them beside bars."""
+"""Name in the registry -> what it does, in at most MOST_LETTERS, as a phone draws them beside bars."""
+
+RULES_OF = {
+    "exact": "sliceplan",
+    "exact-pulp": "sliceplan",
+    "exact-turns": "sliceplan",
+    "best-split": "sliceplan, of three published",
+    "ffd": "iGniter's FFD+, 2023",
+    "ffd-interference": "iGniter's FFD++, 2023",
+    "ffd-interference-least-batch": "sliceplan, after iGniter's FFD++",
+    "gpulets": "gpu-lets, 2022",
+    "gpulets-ideal": "gpu-lets, 2022",
+    "gpulets-igniter": "iGniter's gpu-lets+, 2023",
+    "gpulets-int": "gpu-lets, 2022",
+    "gpulets-paper": "gpu-lets' preprint, 2021",
+    "gslice": "iGniter's GSLICE+, 2023",
+    "igniter": "iGniter, 2023",
+    "igniter-least-batch": "sliceplan, after iGniter",
+    "migserving-greedy": "MIG-serving, 2021",
+    "migserving-slow": "MIG-serving, 2021",
+    "migserving-uncapped": "MIG-serving, 2021",
+    "operator-balanced": "NVIDIA's GPU operator",
+    "paris": "PARIS, 2022",
+    "parvagpu": "ParvaGPU, 2024",
+    "parvagpu-single": "ParvaGPU, 2024",
+    "parvagpu-unoptimized": "ParvaGPU, 2024",
+    "sbp": "Nexus, 2019",
+    "sbp-half": "Nexus, in gpu-lets, 2022",
+    "self-tuning": "gpu-lets' source, 2022",
+    "self-tuning-online": "GSLICE, in gpu-lets, 2022",
+    "timesharing": "gpu-lets' source, 2022",
+    "whole-gpu": "common practice",
+}
+"""Name in the registry -> who published what it does, and when."""
 
 MOST_LETTERS = 26
 
@@ -42,6 +75,6 @@ def plain_name(planner: str) -> str:
 
 
 def plain_and_own_name(planner: str) -> str:
-    """Returns both, as `exact (sliceplan), exact`; where they are the same, that alone."""
+    """Returns what it does, whose rules that are and its own name, as `first fit (iGniter's FFD+, 2023): ffd`."""
     plain = plain_name(planner)
-    return planner if plain == planner else f"{plain}: {planner}"
+    return planner if plain == planner else f"{plain} ({RULES_OF[planner]}): {planner}"

@@ -19,7 +19,7 @@ def test_planners_that_ignore_interference_miss_slos_and_another_ones_plan_is_ta
     # Proven within milliseconds, whatever the time limit; what takes long is a busy machine.
     expect(proven).to_be_visible(timeout=60_000)
     expect(page.locator(".js-plotly-plot").get_by_text("4 late, by up to").first).to_be_visible()
-    expect(page.get_by_text("first fit: ffd").first).to_be_visible()
+    expect(page.get_by_text("first fit (iGniter's FFD+, 2023): ffd").first).to_be_visible()
     look(page, "compare-igniter")
     compared = json.loads(download(page, "Download comparison (JSON)").path().read_text())
     assert (compared["problem"], compared["bound"]["gpus"]) == ("igniter", 6)

@@ -35,7 +35,7 @@ def table_of(rows: Iterable[RowSoFar]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "what it is": plain_name(row.planner),
+                "what it does": plain_name(row.planner),
                 "planner": row.planner,
                 "verdict": FAILED if row.status is None else in_words(row.status, row.best),
                 "cost, or what it carries": row.value,

@@ -24,6 +24,7 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.comparison.ranking import best_first
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.formats.labelled import labelled
@@ -42,6 +43,7 @@ from .learned import show_learned
 from .on_cores import show_on_cores
 from .rows_so_far import show_rows_so_far
 from .slice_prices import show_prices
+from .standing import standing
 
 ROW = Kept[str | None]("compare.row")
 
@@ -59,6 +61,10 @@ LONGEST_S = 86_400.0
 
 def show(session: Session) -> None:
     """Draws the screen."""
+    st.caption(
+        "The same services, planned by other rules, published and plain: what each plan costs, beside the least that "
+        "any plan can cost."
+    )
     show_failure(session.results.get("compare"))
     planners_tab, prices_tab, learned_tab, cores_tab = st.tabs(
         ["Planners", "Prices", "Learned scheduler", "Layers on cores"], key="compare_tab", on_change="rerun"
@@ -132,14 +138,17 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
     return facts
 
 
-def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
+def _show_comparison(session: Session, problem: Problem, asked: Comparison, facts: dict[str, PlannerFacts]) -> None:
     warn_if_outdated(session, problem, "compare again")
+    compared = made_once("compare.ranked", (asked,), lambda: best_first(asked))
     breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
     seen = shown(session, problem, compared)
     exact = next((plan for plan in seen.plans if plan.planner == proving_planner(problem) and plan.gpus), None)
     differences = made_once("compare.differences", (exact,), lambda: _differences(seen, exact))
     bound = compared.bound.cost_per_hour
     st.header(literal(_proven(compared)))
+    if said := standing(compared):
+        st.markdown(said)
     offer_the_rest(session, problem, compared, facts)
     _show_trouble(compared)
     if compared.not_run:
@@ -154,17 +163,16 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     elif bound is not None:
         show_picture(session, gap_chart(compared), "gaps")
         st.caption(
-            "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
-            "plan of any planner can be left of it and hold; a hatched bar misses SLOs. Those of sliceplan "
-            "prove; the others are published or simple rules, each told of below. In small: the name in files."
+            "The line is proven: no plan that holds can cost less. The cheapest are on top; a hatched bar misses SLOs. "
+            "*Exact search* proves; the others are published or plain, told of below; in small: their names in files."
         )
     _show_broken(seen)
-    chosen = _table(compared, breakdowns, differences)
+    chosen = _table(compared, differences)
     _reasons(seen)
     _one_planner(session, problem, compared, differences, facts, chosen)
     offer_file(
         "Download comparison (JSON)",
-        lambda: _json_text(problem, compared),
+        lambda: _json_text(problem, asked),
         problem.name,
         "comparison.json",
         key="comparison_json",
@@ -182,6 +190,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
             "partition. Each costs its part of its GPU's price; together they are the plan's cost."
         )
+        with st.expander("As parts of each plan's cost"):
+            _money_table(compared, breakdowns)
 
 
 def _json_text(problem: Problem, compared: Comparison) -> str:
@@ -254,14 +264,23 @@ def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDiff
     }
 
 
-def _table(
-    compared: Comparison, breakdowns: dict[str, CostBreakdown], differences: dict[str, PlanDifference]
-) -> str | None:
+def _money_table(compared: Comparison, breakdowns: dict[str, CostBreakdown]) -> None:
+    said = {
+        "useful work": "part of the cost that the required rates need",
+        "over-provision": "part of the cost for capacity beyond the required rates",
+        "internal slack": "part of the cost that is lost to batches cut short by the SLO",
+        "fragmentation": "part of the cost for room in no partition",
+    }
+    percents = {name: st.column_config.NumberColumn(name, format="%.1f %%", help=text) for name, text in said.items()}
+    show_table(tables.money_table(compared.plans, breakdowns), "money_parts", columns=percents, key="money_parts")
+
+
+def _table(compared: Comparison, differences: dict[str, PlanDifference]) -> str | None:
     """Shows the table; returns the planner of the row that is chosen in it."""
     column = st.column_config
     percent = partial(column.NumberColumn, format="%.1f %%")
     chosen = show_table(
-        tables.comparison_table(compared, breakdowns, differences),
+        tables.comparison_table(compared, differences),
         "planners_table",
         columns={
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
@@ -272,18 +291,15 @@ def _table(
             "by BDA": percent(
                 "by BDA", help="how much more its shares under MPS could carry with batches and shares chosen anew"
             ),
-            "gap": percent("gap", help=f"{compared.objective.name} against the proven bound"),
+            "gap": percent(
+                "dearer by" if compared.objective == COST else "less by",
+                help=f"{compared.objective.name} against what is proven that none can be better than",
+            ),
             "missed SLOs": column.NumberColumn(
                 "late", help="services whose latency, by the full interference model, passes what the SLO leaves"
             ),
             "worst miss": percent("late by", help="by how much the worst of them passes its limit"),
             "time (s)": column.NumberColumn("time (s)", format="%.3f"),
-            "useful work": percent("useful work", help="part of the cost that the required rates need"),
-            "over-provision": percent("over-provision", help="part of the cost for capacity beyond the required rates"),
-            "internal slack": percent(
-                "internal slack", help="part of the cost that is lost to batches cut short by the SLO"
-            ),
-            "fragmentation": percent("fragmentation", help="part of the cost for room in no partition"),
             "placed otherwise": column.NumberColumn(
                 "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
             ),

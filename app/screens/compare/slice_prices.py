@@ -35,8 +35,8 @@ def show_prices(session: Session) -> None:
     report = shown(session, solved_problem, report)
     if plan.prices is None or report is None:
         st.info(
-            "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "
-            f"`{plan.planner}`, has none."
+            "Prices of partition sizes are known for plans of `exact` without partitions that are kept free; this "
+            f"one, of `{plan.planner}`, has none."
         )
         return
     st.caption(
@@ -63,7 +63,7 @@ def show_prices(session: Session) -> None:
     st.caption(
         f"The shares add up to ${report.cost_per_hour:,.2f} per hour. ${report.unattributed_usd_per_hour:,.2f} of that "
         "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
-        "today's slice prices."
+        "today's prices of partition sizes."
     )
     show_types(session, solved_problem, plan)
     st.header("What partitions cost")

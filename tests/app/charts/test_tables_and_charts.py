@@ -104,9 +104,11 @@ def test_hover_tells_batch_processes_latency_against_slo_and_load():
 def test_gap_bars_show_every_plan_and_which_is_proven_cheapest():
     comparison = compare(shop())
     figure = gap_chart(comparison)
-    texts = dict(zip(figure.data[0].y, figure.data[0].text, strict=True))
-    assert texts["exact"] == "$10.29, proven cheapest"
-    assert texts["parvagpu"] == "$13.72, +33.3 %"
+    best, dearer, needed = figure.data
+    assert dict(zip(best.y, best.text, strict=True))["exact"] == "★ $10.29"
+    assert dict(zip(dearer.y, dearer.text, strict=True))["parvagpu"] == "$13.72, +33.3 %"
+    assert {*best.x, *needed.x} == {comparison.bound.cost_per_hour}
+    assert set(best.y) | set(dearer.y) == {plan.planner for plan in comparison.plans}
     assert [line.text for line in figure.layout.annotations] == ["proven: not below $10.29"]
     table = comparison_table(comparison)
     assert list(table["planner"]) == [plan.planner for plan in comparison.plans]

@@ -18,8 +18,9 @@ from sliceplan.app.jobs.on_cores import schedulers_compared
 from sliceplan.app.screens.compare import first_look
 from sliceplan.app.screens.compare.on_cores import ASKED
 from sliceplan.app.screens.compare.rows_so_far import table_of
+from sliceplan.app.screens.compare.standing import standing
 from sliceplan.app.session.session import Result, open_problem
-from sliceplan.app.tables.comparison import VERDICTS, comparison_table, moved_table, partition_table
+from sliceplan.app.tables.comparison import VERDICTS, comparison_table, money_table, moved_table, partition_table
 from sliceplan.app.widgets.comparing import FIRST, PLANNERS, FirstLook, known_planners
 from sliceplan.solver.api import compare, comparing, planner_names, planners_for, solve
 from sliceplan.solver.comparison.disputes import Dispute
@@ -50,10 +51,12 @@ def shared():
 
 def test_a_planner_that_misses_slos_has_a_marked_bar_though_it_costs_less_than_the_bound(shared):
     _, compared = shared
-    holds, broken = gap_chart(compared).data
-    assert list(holds.y) == ["exact", "igniter"]
+    figure = gap_chart(compared)
+    best, broken = figure.data
+    assert list(best.y) == ["exact", "igniter"]
+    assert list(best.text) == ["★ $18.36"] * 2
     assert list(broken.y) == ["ffd"]
-    assert broken.x[0] < 0
+    assert 0 < broken.x[0] < compared.bound.cost_per_hour == figure.layout.shapes[0].x0
     assert "services late" in broken.customdata[0]
     assert broken.marker.pattern.shape == "/"
 
@@ -94,23 +97,38 @@ def test_bars_of_money_are_as_long_as_the_plans_cost(shared):
 
 
 def test_the_table_says_who_holds_and_who_places_services_otherwise(shared):
-    problem, compared = shared
+    _, compared = shared
     exact, others = compared.plans[0], compared.plans[1:]
-    breakdowns = {
-        plan.planner: cost_breakdown(problem, plan, shipped_profiles()) for plan in compared.plans if plan.gpus
-    }
     differences = {plan.planner: difference(exact, plan) for plan in others if plan.gpus}
-    table = comparison_table(compared, breakdowns, differences).set_index("planner")
+    table = comparison_table(compared, differences).set_index("planner")
     assert list(table["verdict"]) == ["proven cheapest", "DOES NOT HOLD", "as cheap as proven", "does not take it"]
     assert table.loc["ffd", "placed otherwise"] == len(differences["ffd"].moved) > 0
-    parts = table.loc["exact", ["useful work", "over-provision", "internal slack", "fragmentation"]]
-    assert parts.sum() == pytest.approx(100)
-    assert table.loc["gpulets-igniter"].isna()["useful work"]
     moved = moved_table(differences["ffd"], "ffd")
     assert len(moved) == len(differences["ffd"].moved)
     assert (moved["exact"] != moved["ffd"]).all()
     counts = partition_table(differences["ffd"], "ffd")
     assert (counts["ffd"] - counts["exact"] == counts["difference"]).all()
+
+
+def test_a_table_says_where_each_plans_money_goes(shared):
+    problem, compared = shared
+    breakdowns = {
+        plan.planner: cost_breakdown(problem, plan, shipped_profiles()) for plan in compared.plans if plan.gpus
+    }
+    table = money_table(compared.plans, breakdowns).set_index("planner")
+    assert list(table.index) == ["exact", "ffd", "igniter"]
+    assert table.loc["exact", ["useful work", "over-provision", "internal slack", "fragmentation"]].sum() == (
+        pytest.approx(100)
+    )
+
+
+def test_how_plans_stand_to_what_is_proven_is_a_sentence(shared):
+    _, compared = shared
+    assert standing(compared) == "Of 3 plans, 2 are as cheap as any can be and 1 is too slow for some services."
+    assert standing(replace(compared, rows=())) == ""
+    dearer = compare(shop(), ["exact", "parvagpu", "whole-gpu"])
+    most = 100 * max(dearer.gap_to_bound(plan) for plan in dearer.plans)
+    assert standing(dearer) == f"Of 3 plans, 1 is as cheap as any can be and 2 cost 33.3 to {most:.1f} % more."
 
 
 def test_many_services_share_the_last_bar_of_prices():
@@ -287,8 +305,8 @@ def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
     assert "**parvagpu is disputed**" in said
     assert "**What services cost** is not known" in said
     (table,) = [frame.value for frame in page.dataframe if "verdict" in frame.value.columns]
-    assert list(table["verdict"]) == ["proven cheapest", "FAILED", "DISPUTED", "serves everything"]
-    assert table["cost per hour"].isna().tolist() == [False, True, False, False]
+    assert list(table["verdict"]) == ["proven cheapest", "DISPUTED", "serves everything", "FAILED"]
+    assert table["cost per hour"].isna().tolist() == [False, False, False, True]
     page.selectbox(key=f"shown_planner_{session.editor}").set_value("best-split").run()
     assert "best split between rules** failed" in texts(page.markdown)
     assert "Proven: no plan costs less than $10.29 per hour" in texts(page.header)
