@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 from problems.igniter_instances import random_mps_problem
-from support.browser_walk import await_stillness, download, go, look, press, runs_begun, settle
+from support.browser_walk import await_stillness, download, go, look, press, runs_begun, settle, unfold
 from support.tour import photograph
 
 from sliceplan.solver.formats.plan_files import read_plan
@@ -50,7 +50,7 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
 
 def test_a_gap_that_is_good_enough_ends_the_search_by_itself(page, tmp_path):
     open_long_problem(page, tmp_path)
-    page.get_by_text("Settings", exact=True).click()
+    unfold(page, "Settings: ")
     gap = page.get_by_role("spinbutton", name="Good enough gap", exact=True)
     gap.fill("0.9")
     before = runs_begun(page)

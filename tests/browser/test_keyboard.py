@@ -85,7 +85,7 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export
             tab_to(page, page.get_by_role("slider", name="Rate, factor"))
             page.keyboard.press("ArrowRight")
             expect(page.get_by_text("What if: rate x 1.05", exact=True)).to_be_visible()
-    tab_to(page, page.get_by_role("button", name="Add GPUs"))
+    tab_to(page, page.get_by_role("button", name="Add a service"))
     assert_enter_opens_a_dialog_that_escape_closes(page)
 
 
@@ -93,7 +93,7 @@ def test_a_press_that_waited_for_a_table_opens_a_dialog_with_the_focus_inside(pa
     select_first_rate(page)
     page.keyboard.type("77")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Add GPUs").focus()
+    page.get_by_role("button", name="Add a service").focus()
     assert_enter_opens_a_dialog_that_escape_closes(page)
 
 

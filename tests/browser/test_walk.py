@@ -36,6 +36,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     download(page, "Plan as JSON").save_as(tmp_path / "demo.plan.json")
     assert read_plan(tmp_path / "demo.plan.json").gpus_used == 4
     go(page, "Services and fleet")
+    open_beginning(page)
     download(page, "Download problem").save_as(tmp_path / "demo.yaml")
     assert read_problem(tmp_path / "demo.yaml") == read_problem(ROOT / "plans" / "demo.yaml")
 

@@ -10,10 +10,12 @@ from support.browser_walk import (
     edit_first_rate,
     go,
     look,
+    open_beginning,
     press,
     select_first_rate,
     settle,
     taken_in,
+    unfold,
 )
 
 pytestmark = pytest.mark.browser
@@ -90,6 +92,7 @@ def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo
 
 
 def test_gpus_and_services_are_chosen_by_what_is_known_of_them(page):
+    unfold(page, "Fleet: ")
     press(page, "Add GPUs")
     expect(dialog(page).get_by_text("Profiled here")).to_be_visible()
     look(page, "21-add-gpus")
@@ -170,6 +173,7 @@ def test_services_are_called_as_they_were_typed_on_the_plan_and_after_a_reload(p
     page.set_viewport_size({"width": 1280, "height": 1400})
     go(page, "Services and fleet")
     assert [cells[0] for cells in services_of(page)[:2]] == ["写真", "chat encoder"]
+    open_beginning(page)
     problem = download(page, "Download problem").path().read_text()
     assert "name: XieZhen" in problem
     assert "label: 写真" in problem
@@ -220,7 +224,7 @@ def drag_down_by_the_corner(page):
     page.keyboard.press("Enter")
     right = page.locator("#portal .gdg-style").bounding_box()["x"]
     select_first_rate(page)
-    bottom = page.get_by_test_id("stDataFrame").nth(1).bounding_box()["y"] + HEAD + ROW
+    bottom = page.get_by_test_id("stDataFrame").first.bounding_box()["y"] + HEAD + ROW
     page.mouse.move(right - 3, bottom - 3)
     page.mouse.down()
     page.mouse.move(right - 20, bottom + 1.5 * ROW, steps=10)

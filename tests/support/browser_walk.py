@@ -149,7 +149,7 @@ def select_first_rate(page: Page) -> None:
         for _ in range(2):
             page.keyboard.press("Escape")
             page.wait_for_timeout(100 * (attempt + 1))
-        page.get_by_test_id("stDataFrame").nth(1).click(position={"x": 100, "y": 52})
+        page.get_by_test_id("stDataFrame").first.click(position={"x": 100, "y": 52})
         for _ in range(2):
             page.wait_for_timeout(100 * (attempt + 1))
             page.keyboard.press("ArrowRight")
@@ -184,10 +184,17 @@ def choose(page: Page, label: str, option: str) -> None:
 
 
 def open_beginning(page: Page) -> None:
-    """Unfolds the examples and the upload of the screen Services and fleet."""
-    if not page.get_by_role("combobox", name="Example problems").is_visible():
-        page.get_by_text("Begin with an example or a file of your own").click()
+    """Unfolds name, file, examples and upload of the screen Services and fleet."""
+    unfold(page, "Problem: ")
     expect(page.get_by_role("combobox", name="Example problems")).to_be_visible()
+
+
+def unfold(page: Page, title: str) -> None:
+    """Unfolds what is behind the fold whose title has this in it, if it is folded."""
+    fold = page.get_by_test_id("stExpander").filter(has=page.locator("summary", has_text=title))
+    if fold.locator("details[open]").count() == 0:
+        fold.locator("summary").click()
+    expect(fold.locator("details[open]")).to_have_count(1)
 
 
 def load_example(page: Page, name: str) -> None:

@@ -1,13 +1,16 @@
-"""What to begin with: an example, or a file of one's own."""
+"""The problem as a whole: its name, its file, and what to begin with instead: an example, or a file of one's own."""
 
 import streamlit as st
 
 from sliceplan.app.session.session import Session, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, uploaded_problem
+from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.problem_files import dump_problem, example_problems
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
+
+from .editors import edit_name
 
 SHOWS = {
     "capacity": "The demo's services on four A100s that are there anyway: as many requests as these can carry.",
@@ -29,9 +32,21 @@ LISTED = 8
 
 
 def choose_beginning(session: Session) -> None:
-    """Draws the examples and the upload of a problem, folded: the tables are what one comes for."""
-    with st.expander("Begin with an example or a file of your own"):
+    """Draws them, folded: the services are what one comes for."""
+    tables, problem = session.tables, session.problem
+    title = f"Problem: {tables.name}. Its name and file; an example or a file to begin with"
+    with st.expander(literal(title), expanded=tables.workloads.empty, key="fold_problem"):
+        edit_name(session)
         _choose(session)
+        offer_file(
+            "Download problem",
+            lambda: dump_problem(problem) if problem else "",
+            tables.name,
+            "problem.yaml",
+            key="download_problem",
+            width="content",
+            disabled=problem is None,
+        )
 
 
 def _choose(session: Session) -> None:
@@ -49,7 +64,7 @@ def _choose(session: Session) -> None:
             type=["yaml", "yml", "json"],
             key="upload",
             max_upload_size=MOST_MIB,
-            help="What *Download problem* gives, or a file of the command line. Tables as CSV go in below.",
+            help="What *Download problem* gives, or a file of the command line. Tables as CSV go in beside each table.",
         )
         findings: tuple[Finding, ...] = ()
         if upload is not None and st.session_state.get("uploaded") != upload.file_id:

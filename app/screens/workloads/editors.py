@@ -51,16 +51,14 @@ MANY = 10
 
 
 def edit_name(session: Session) -> None:
-    """Draws the problem's name, and undo and redo."""
+    """Draws the problem's name."""
     start, number = start_of(session), session.editor
     key = f"name_{number}"
 
     def note() -> None:
         note_edit(session, number, name=st.session_state[key].strip())
 
-    # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
-    name, back, again = st.container(key="beside_name").columns([5, 2, 2], vertical_alignment="bottom")
-    name.text_input(
+    st.text_input(
         "Problem name",
         start.name,
         key=key,
@@ -68,6 +66,13 @@ def edit_name(session: Session) -> None:
         max_chars=63,
         help=f"name of the problem: {NAME.description}",
     )
+
+
+def head_with_undo(session: Session, title: str) -> None:
+    """Draws the heading of the tables, with undo and redo beside it."""
+    # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
+    head, back, again = st.container(key="beside_head").columns([5, 2, 2], vertical_alignment="bottom")
+    head.header(title)
     back.button(
         "Undo",
         key="undo",

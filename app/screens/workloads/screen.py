@@ -1,4 +1,4 @@
-"""Services and fleet: the problem in tables, with what is wrong beside them; examples and files to begin with."""
+"""Services and fleet: the problem in tables, with what is wrong beside them; examples and files behind a fold."""
 
 from collections.abc import Callable
 
@@ -13,6 +13,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES
+from sliceplan.app.tables.outline import fleet_in_words
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.app.widgets.actions import offer_solve_on_a_phone
@@ -20,40 +21,23 @@ from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.tables import show_cards
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.problem_files import dump_problem
+from sliceplan.solver.model.price_book import DEFAULT_BOOK
 
 from .beginning import choose_beginning
 from .changing import change_row
 from .choosing import add_gpus, add_service
-from .editors import ask_for_filter, columns_of, edit_name, edit_prices, edit_table, looked_for
+from .editors import ask_for_filter, columns_of, edit_prices, edit_table, head_with_undo, looked_for
 from .marks import show_marks
 from .pasting import paste_table
 from .settings import edit_settings
 
 
 def show(session: Session) -> None:
-    """Draws the screen."""
+    """Draws the screen: the services, which one comes for, and the rest behind folds that say what is in it."""
     saved_bar(session)
-    st.caption(
-        "State your GPUs and services, then solve: the cheapest way to cut, share or use GPUs whole, with its proof."
-    )
-    choose_beginning(session)
-    edit_name(session)
     for text in elsewhere(findings_of(session)):
         st.error(literal(in_words(text)))
-    tables = session.tables
-
-    _show_table(
-        session,
-        "fleet",
-        "Fleet",
-        "GPUs",
-        "GPUs",
-        ("Add GPUs", add_gpus),
-        when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
-        note="No count: as many as it takes. No price: the price book's, below.",
-    )
-    edit_prices(session)
+    head_with_undo(session, "Services")
     _show_table(
         session,
         "workloads",
@@ -62,21 +46,34 @@ def show(session: Session) -> None:
         "a service",
         ("Add a service", add_service),
         when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
-        note="Only the first four columns are needed: name, model, requests per second, latency in milliseconds.",
+        note="A row a service: name, model, requests per second and latency limit are needed, the rest is not.",
     )
     offer_estimates(session, nowhere(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session)))
+    _show_fleet(session)
     edit_settings(session)
+    choose_beginning(session)
     offer_solve_on_a_phone(session)
-    problem = session.problem
-    offer_file(
-        "Download problem",
-        lambda: dump_problem(problem) if problem else "",
-        tables.name,
-        "problem.yaml",
-        key="download_problem",
-        width="content",
-        disabled=problem is None,
-    )
+
+
+def _show_fleet(session: Session) -> None:
+    """Draws the fleet and its prices, folded; the fold is open at an empty fleet, and marked at a wrong one."""
+    tables = session.tables
+    is_wrong = any(marks_in(findings_of(session), "fleet", tables.fleet))
+    title = f"Fleet: {fleet_in_words(tables.fleet)}; prices of {tables.prices or DEFAULT_BOOK}"
+    with st.expander(
+        literal(title), expanded=tables.fleet.empty, key="fold_fleet", icon=":material/error:" if is_wrong else None
+    ):
+        _show_table(
+            session,
+            "fleet",
+            "Fleet",
+            "GPUs",
+            "GPUs",
+            ("Add GPUs", add_gpus),
+            when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
+            note="No count: as many as it takes. No price: the price book's, below.",
+        )
+        edit_prices(session)
 
 
 def _show_table(
@@ -91,7 +88,6 @@ def _show_table(
     note: str,
 ) -> None:
     """Draws one of the tables, what is wrong in it, and the ways to fill it."""
-    st.header(title)
     table: pd.DataFrame = getattr(session.tables, name)
     if table.empty:
         st.info(when_empty)

@@ -6,6 +6,8 @@ import streamlit as st
 
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import SETTINGS, Label
+from sliceplan.app.tables.outline import settings_in_words
+from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.problem import Settings
 
 from .editors import note_edit, start_of
@@ -19,7 +21,7 @@ UNWEIGHTED = Settings.model_fields["capacity_weights"].default
 def edit_settings(session: Session) -> None:
     """Draws the settings of the problem."""
     values, number = start_of(session).settings, session.editor
-    with st.expander("Settings"):
+    with st.expander(literal(f"Settings: {settings_in_words(session.tables.settings)}"), key="fold_settings"):
         columns: list[Any] = []
         for name, label in SETTINGS.items():
             columns = columns or list(st.columns(IN_A_ROW))

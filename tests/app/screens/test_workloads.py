@@ -267,13 +267,42 @@ def test_an_uploaded_problem_is_what_was_downloaded():
     assert uploaded_problem("demo.yaml", (ROOT / "plans" / "demo.yaml").read_bytes()) == example_problems()["demo"]
 
 
-def test_ways_to_begin_are_folded_above_the_tables():
+def folds(page):
+    """Returns the folds of the screen by the first word of their titles."""
+    return {one.label.replace(":", " ").split()[0]: one for one in page.expander}
+
+
+def test_ways_to_begin_are_folded_below_the_tables():
     page = screen("workloads", session_with(shop().model_copy(update={"name": "ours"})))
-    (folded,) = [one for one in page.expander if one.label == "Begin with an example or a file of your own"]
+    folded = folds(page)["Problem"]
     assert not folded.proto.expanded
     folded.button(key="load_example").click().run()
     assert not page.exception
     assert page.session_state["session"].tables.name in example_problems()
+
+
+def test_folds_say_what_is_in_them_and_open_by_themselves_where_that_is_nothing():
+    session = session_with("mixed")
+    page = screen("workloads", session)
+    assert folds(page)["Fleet"].label == "Fleet: 4 A100-80GB, 4 V100-SXM2-16GB, 1 T4; prices of aws-us-east-1"
+    assert folds(page)["Settings"].label == "Settings: fewest dollars, 99 % of requests in time"
+    assert not folds(page)["Fleet"].proto.expanded
+    page.number_input(key=f"headroom_{session.editor}").set_value(0.2).run()
+    assert folds(page)["Settings"].label.endswith(", 20 % headroom")
+    state(session, replace(session.tables, fleet=session.tables.fleet[:0]))
+    page.run()
+    assert folds(page)["Fleet"].label.startswith("Fleet: no GPUs")
+    assert folds(page)["Fleet"].proto.expanded
+
+
+def test_a_fold_with_a_wrong_row_is_marked():
+    session = session_with("demo")
+    page = screen("workloads", session)
+    assert not folds(page)["Fleet"].icon
+    wrong = with_edits(session.tables.fleet, edits(edited_rows={0: {"gpu": "A100-8GB"}}))
+    state(session, replace(session.tables, fleet=wrong))
+    page.run()
+    assert "error" in folds(page)["Fleet"].icon
 
 
 def test_every_example_says_what_it_shows():
