@@ -28,6 +28,10 @@ PATTERNS = ("", "/", "x", "|", "\\", "-", "+", ".")
 
 FREE = "rgba(128,128,128,0.16)"
 WASTED = "rgba(128,128,128,0.34)"
+IDLE = "#A6CEE3"
+"""Of what is paid for and not used, a tint of the first colour."""
+FREE_ROOM = PALETTE[10]
+"""Of room that a further partition could have."""
 MISSES = "#E03131"
 """Outlines what breaks a promise."""
 

@@ -8,11 +8,11 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.wording.summary import missed_slos
 
-from .colours import GREY, MISSES, PALETTE
+from .colours import GREY, IDLE, MISSES, PALETTE
 from .legends import legend_on_top, room_px
 from .planner_names import ROW_HEIGHT, name_planners
 
-BEST, NEEDED, MORE, BROKEN = PALETTE[2], PALETTE[0], "#A6CEE3", "#D9D9D9"
+BEST, NEEDED, MORE, BROKEN = PALETTE[2], PALETTE[0], IDLE, "#D9D9D9"
 
 AS_GOOD = 1e-6
 """Gap, a part of the bound, up to which a plan is as good as any can be."""

@@ -7,7 +7,7 @@ from plotly.graph_objects import Figure
 from sliceplan.solver.metrics.slice_map import SliceState, slices_of
 from sliceplan.solver.model.plan import Partition, PlannedGpu
 
-from .colours import PALETTE, WASTED, text_on
+from .colours import FREE_ROOM, PALETTE, WASTED, text_on
 from .extents import Extent, extents_of, free_cores, free_share
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
 from .texts import in_chart
@@ -15,7 +15,7 @@ from .texts import in_chart
 COLOURS = {
     SliceState.USED: PALETTE[0],
     SliceState.KEPT_FREE: PALETTE[1],
-    SliceState.FREE: PALETTE[10],
+    SliceState.FREE: FREE_ROOM,
     SliceState.OUT_OF_REACH: WASTED,
 }
 TEXT_FITS = 0.1
@@ -27,10 +27,11 @@ def slice_map(gpus: Sequence[PlannedGpu]) -> Figure:
     bars = [bar for gpu in drawn for bar in slice_bars(gpu, with_text=len(drawn) <= MOST_ROWS)]
     shown = {bar.look.colour for bar in bars}
     legend = [(state.value, Look(colour)) for state, colour in COLOURS.items() if colour in shown]
-    return gpu_bars(drawn, bars, legend, _labels(drawn))
+    return gpu_bars(drawn, bars, legend, labels_of(drawn))
 
 
-def _labels(gpus: Sequence[PlannedGpu]) -> Mapping[str, str]:
+def labels_of(gpus: Sequence[PlannedGpu]) -> Mapping[str, str]:
+    """Returns what stands beside each GPU, by its id."""
     return {gpu.id: f"{gpu.id}<br>{gpu.node}, GPU {gpu.index}" if gpu.node else gpu.id for gpu in gpus}
 
 

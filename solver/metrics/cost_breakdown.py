@@ -27,8 +27,8 @@ from ..model.plan import Plan
 from ..model.prices import usd_per_hour_of
 from ..model.problem import Problem
 from ..model.profile import Profile
+from .compute_use import allocated, reachable_rps, whole_sms
 from .plan_columns import plan_columns
-from .plan_metrics import allocated_sms, reachable_rps, whole_sms
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def cost_breakdown(problem: Problem, plan: Plan, profiles: Iterable[Profile]) ->
     if not plan.gpus or None in paid:
         return None
     columns = plan_columns(problem, plan)
-    sms = np.array([allocated_sms(kind) for kind in columns.kinds])[columns.kind]
+    sms = allocated(columns)
     whole = np.array([whole_sms(gpu.gpu, gpu.sharing) for gpu in plan.gpus])
     # A planner may give away more of a GPU than there is; its partitions then cost what the GPU costs, together.
     given = np.bincount(columns.gpu, weights=sms, minlength=len(whole))

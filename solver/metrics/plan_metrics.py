@@ -27,14 +27,12 @@ import numpy as np
 from ..model.base import records_of
 from ..model.catalogue import load_catalogue, load_cpus
 from ..model.geometry import Layout, Placement, PlacementRules, additions, most_addable, placement_rules
-from ..model.numbering import different
 from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
-from ..model.problem import Problem, Sharing
+from ..model.problem import Problem
 from ..model.profile import Profile
-from ..model.sharing import cores_named
 from ..performance.interference.residents import Resident, predict_each
-from ..performance.prediction import peak_at_share_rps, peak_rps
-from .plan_columns import Floats, PartitionKind, PlanColumns, plan_columns
+from .compute_use import activity, allocated, whole_sms
+from .plan_columns import PlanColumns, plan_columns
 
 
 def measure(
@@ -45,10 +43,8 @@ def measure(
         return None
     by_key = problem.profiles_over(profiles)
     columns = plan_columns(problem, plan, columns)
-    sms = np.array([allocated_sms(kind) for kind in columns.kinds])[columns.kind]
-    reachable = reachable_rps(columns, by_key)
-    use = np.minimum(1.0, columns.rate_rps / reachable)
-    allocated, active = sum(sms.tolist()), sum((sms[columns.partition] * use).tolist())
+    sms = allocated(columns)
+    held, active = sum(sms.tolist()), sum((sms[columns.partition] * activity(columns, by_key)).tolist())
     examples = [plan.gpus[example] for example in columns.example.tolist()]
     alike = np.bincount(columns.division).tolist()
     total = sum(whole_sms(gpu.gpu, gpu.sharing) * times for gpu, times in zip(examples, alike, strict=True))
@@ -70,58 +66,12 @@ def measure(
         **{name: list(map(known.__getitem__, of_gpu)) for name, known in said.items()},
     )
     return Metrics(
-        internal_slack=1 - active / allocated if allocated else None,
-        external_fragmentation=max(0.0, 1 - allocated / total) if total else None,
+        internal_slack=1 - active / held if held else None,
+        external_fragmentation=max(0.0, 1 - held / total) if total else None,
         wasted_compute_slices=sum((one["wasted_compute_slices"] or 0) * times for one, times in wasted),
         wasted_memory_slices=sum((one["wasted_memory_slices"] or 0) * times for one, times in wasted),
         gpus=tuple(cuts),
     )
-
-
-def allocated_sms(kind: PartitionKind) -> float:
-    """Returns the SMs that a partition of a kind holds."""
-    gpu, mig_profile, percent = kind
-    if gpu in load_cpus():
-        return float(cores_named(mig_profile))
-    return _sms(gpu, mig_profile) * (1.0 if mig_profile else (percent or 100.0) / 100)
-
-
-@cache
-def whole_sms(gpu: str, sharing: Sharing) -> float:
-    """Returns the SMs that the partitions of a GPU could hold together, or the cores of a CPU."""
-    if sharing == "cores":
-        return float(load_cpus()[gpu].core_count)
-    mig = load_catalogue()[gpu].mig
-    return _sms(gpu, mig.full.name if mig and sharing == "mig" else None)
-
-
-def reachable_rps(columns: PlanColumns, profiles: Mapping[tuple[str, str], Profile]) -> Floats:
-    """Returns the greatest throughput of each service's model on its kind of partition, shape (served,)."""
-    pairs, _, of_row = different(columns.model * len(columns.kinds) + columns.served_kind)
-    peaks: list[float | None] = []
-    for m, k in zip(*np.divmod(pairs, len(columns.kinds)), strict=True):
-        gpu, mig_profile, percent = columns.kinds[k]
-        profile = profiles.get((columns.models[m], gpu))
-        if profile is None:
-            peaks.append(None)
-        else:
-            peaks.append(
-                peak_rps(profile, mig_profile) if mig_profile else peak_at_share_rps(profile, percent or 100.0)
-            )
-    peak_of = np.array([peak or np.nan for peak in peaks])[of_row]
-    return np.where(np.isnan(peak_of), columns.capacity_rps, peak_of)
-
-
-@cache
-def _sms(name: str, mig_profile: str | None) -> float:
-    """Returns the SMs of a MIG profile, or of the whole GPU."""
-    gpu = load_catalogue()[name]
-    profile = gpu.mig.profile(mig_profile) if gpu.mig and mig_profile else None
-    if gpu.mig is None or profile is None:
-        return gpu.sm_count.value
-    if any(other.sm_count is None for other in gpu.mig.profiles):
-        return gpu.sm_count.value * profile.compute_slices / gpu.mig.compute_slices
-    return float(profile.sm_count or 0)
 
 
 NOTHING_WASTED: Mapping[str, Any] = {name: None for name in GpuCut.model_fields if name != "id"} | {"addable": {}}

@@ -66,7 +66,8 @@ def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
     view(page, "Latency budgets")
     expect(page.locator(".ytick")).to_have_count(10)
     go(page, "Fragmentation")
-    expect(bars.nth(len(plan.gpus))).to_be_visible()
+    of_each = page.locator(".st-key-slot_map .trace.bars").first.locator(".point")
+    expect(of_each.nth(len(plan.gpus))).to_be_visible()
     look(page, "23-slots-of-hundreds-of-gpus")
 
 

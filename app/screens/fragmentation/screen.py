@@ -1,9 +1,14 @@
 """What is left of each GPU, what still fits there, and what moving services would win."""
 
-import streamlit as st
+from collections.abc import Sequence
 
+import streamlit as st
+from plotly.graph_objects import Figure
+
+from sliceplan.app.charts.compute_map import compute_map
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.slice_map import slice_map
+from sliceplan.app.charts.used_parts import COMPUTE, MEMORY, compute_parts, memory_parts, used_parts_chart
 from sliceplan.app.jobs.defragmenting import defragmented
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
@@ -22,6 +27,7 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.metrics.compute_use import compute_use
 from sliceplan.solver.metrics.plan_metrics import measure
 from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
@@ -37,6 +43,19 @@ ASKED = Kept["Plan"]("fragmentation.asked")
 """Where the session keeps the plan that the last defragmentation began at."""
 PLAN, RUNNING = "The plan", "What runs today"
 MOST_STEPS = 300
+
+NOTHING = 5e-4
+"""How much of all compute is said as 0.0 %."""
+
+EACH = {COMPUTE: "Compute of each GPU", MEMORY: "Memory of each GPU"}
+
+SAID = {
+    COMPUTE: "A row is a GPU, its length all that its partitions could compute with (SMs, or cores of a CPU). Point at "
+    "a partition for its service.",
+    MEMORY: "A row is a GPU, its length its memory; a MIG instance has memory slices of its own. Point at free ones "
+    "for the profiles that could still be created there. Out of reach: none fits beside what is there.",
+}
+"""Below the picture of each GPU."""
 
 
 def show(session: Session) -> None:
@@ -60,7 +79,7 @@ def show(session: Session) -> None:
         return
     _show_metrics(plan, metrics)
     _show_defragmentation(session, answer)
-    _show_map(session, shown(session, problem, plan), metrics)
+    _show_map(session, answer, shown(session, problem, plan), metrics)
     _show_room(plan, metrics)
 
 
@@ -84,65 +103,85 @@ def _chosen(session: Session) -> Answer | None:
 
 
 def _show_metrics(plan: Plan, metrics: Metrics) -> None:
-    idle, holes = metrics.internal_slack or 0, metrics.external_fragmentation or 0
-    st.header(f"{1 - (1 - idle) * (1 - holes):.0%} of what {boards_in_words(plan.gpus)} could compute is idle")
-    slack, free, compute, memory = st.columns(4)
-    slack.metric(
+    parts = compute_parts(metrics.internal_slack or 0.0, metrics.external_fragmentation or 0.0)
+    used, idle, holes = parts.values()
+    st.header(f"{100 * (1 - used):.0f} % of what {boards_in_words(plan.gpus)} could compute is idle")
+    at_work, in_partitions, in_none = st.columns(3)
+    at_work.metric("Used", f"{used:.1%}", help="how much of all SMs the rates keep busy, estimated")
+    in_partitions.metric(
         "Idle in partitions",
         f"{idle:.1%}",
-        help="internal slack: the part of the SMs of partitions that their rates leave idle",
+        help="how much of all SMs is in partitions that could serve more than they are asked for. Of the SMs of "
+        f"partitions alone it is {metrics.internal_slack or 0.0:.1%}: their internal slack.",
     )
-    free.metric(
-        "In no partition", f"{holes:.1%}", help="external fragmentation: the part of all SMs that no partition has"
+    in_none.metric(
+        "In no partition", f"{holes:.1%}", help="external fragmentation: how much of all SMs no partition has"
     )
-    if any(gpu.sharing == "mig" for gpu in plan.gpus):
-        compute.metric(
-            "Compute out of reach",
-            _slices(metrics.wasted_compute_slices),
-            help="compute slices that are free, but that no profile can use next to what is there",
-        )
-        memory.metric(
-            "Memory out of reach",
-            _slices(metrics.wasted_memory_slices),
-            help="memory slices that are free, but that no profile can use next to what is there",
-        )
+    st.markdown(_meaning(idle, holes, fits_more=_fits_more(metrics)))
 
 
-def _slices(count: int | None) -> str | None:
-    return None if count is None else counted(count, "slice")
+def _meaning(idle: float, holes: float, *, fits_more: bool) -> str:
+    """Returns what the figures mean; `fits_more`: whether a further partition fits somewhere."""
+    said = (
+        f"You pay for all of it. The {100 * idle:.1f} % idle in partitions can serve more requests of the same services"
+    )
+    if holes < NOTHING:
+        return f"{said}; every GPU is divided to its end."
+    rest = "has room for further partitions" if fits_more else "is left over: no further partition fits there"
+    return f"{said}; the {100 * holes:.1f} % in no partition {rest}."
 
 
-def _show_map(session: Session, plan: Plan, metrics: Metrics) -> None:
+def _fits_more(metrics: Metrics) -> bool:
+    return any(cut.addable or cut.free_cores or (cut.free_percent or 0.0) > 0 for cut in metrics.gpus)
+
+
+def _show_map(session: Session, answer: Answer, plan: Plan, metrics: Metrics) -> None:
     st.header("Where the room is")
-    only_room = choose_whether(session, "fragmentation.room", "Only GPUs with something free")
-    gpus = _with_room(plan, metrics) if only_room else plan.gpus
+    _show_parts(session, plan, metrics)
+    kinds = [COMPUTE, MEMORY] if any(gpu.sharing == "mig" for gpu in plan.gpus) else [COMPUTE]
+    kind = COMPUTE
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if len(kinds) > 1:
+            kind = choose_one(session, "fragmentation.kind", "Draw", kinds, EACH.__getitem__, side_by_side=True)
+        only_room = choose_whether(session, "fragmentation.room", "Only GPUs with something free")
+    gpus = _with_room(plan, metrics) if only_room else list(enumerate(plan.gpus))
     if not gpus:
         st.info("Nothing is free on any GPU.")
         return
-    figure = made_once("fragmentation.map", (plan, only_room), lambda: slice_map(gpus))
+    figure = made_once("fragmentation.map", (plan, metrics, only_room, kind), lambda: _map(answer, metrics, gpus, kind))
     show_picture(session, figure, "slot_map")
     more = f" Of {len(gpus):,} GPUs, the first {MOST_DRAWN:,} are drawn." if len(gpus) > MOST_DRAWN else ""
-    st.caption(
-        "A cell is a memory slice, or free cores of one L3 domain; a bar an instance, a share under MPS, or cores. "
-        "Point at a free cell for the profiles that "
-        f"could still be created over it; at what is out of reach, none can, next to what is there.{more}"
-    )
+    st.caption(f"{SAID[kind]}{more}")
 
 
-def _with_room(plan: Plan, metrics: Metrics) -> list[PlannedGpu]:
+def _show_parts(session: Session, plan: Plan, metrics: Metrics) -> None:
+    rows = {COMPUTE: compute_parts(metrics.internal_slack or 0.0, metrics.external_fragmentation or 0.0)}
+    memory = made_once("fragmentation.memory", (plan,), lambda: memory_parts(plan.gpus))
+    if memory:
+        rows[MEMORY] = memory
+    show_picture(session, used_parts_chart(rows), "used-parts")
+
+
+def _map(answer: Answer, metrics: Metrics, gpus: Sequence[tuple[int, PlannedGpu]], kind: str) -> Figure:
+    if kind == MEMORY:
+        return slice_map([gpu for _, gpu in gpus])
+    return compute_map(gpus, metrics.gpus, compute_use(answer.problem, answer.plan, known_profiles()))
+
+
+def _with_room(plan: Plan, metrics: Metrics) -> list[tuple[int, PlannedGpu]]:
     free = {
         cut.id
         for cut in metrics.gpus
         if cut.free_memory_slices or cut.free_compute_slices or cut.free_cores or (cut.free_percent or 0.0) > 0
     }
-    return [gpu for gpu in plan.gpus if gpu.id in free]
+    return [(at, gpu) for at, gpu in enumerate(plan.gpus) if gpu.id in free]
 
 
 def _show_room(plan: Plan, metrics: Metrics) -> None:
     st.header("What still fits")
     room = made_once("fragmentation.fits", (plan, metrics), lambda: room_table(plan, metrics))
     if room.empty and any(gpu.sharing == "mig" for gpu in plan.gpus):
-        st.markdown("No further MIG instance fits on these GPUs.")
+        st.markdown(f"No further MIG instance fits on these GPUs. {_out_of_reach(metrics)}")
     elif not room.empty:
         show_table(
             room,
@@ -165,6 +204,18 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
             },
             placeholder="",
         )
+
+
+def _out_of_reach(metrics: Metrics) -> str:
+    compute, memory = metrics.wasted_compute_slices or 0, metrics.wasted_memory_slices or 0
+    if not compute and not memory:
+        return "Nothing of them is left over."
+    left = [counted(count, f"{kind} slice") for kind, count in (("compute", compute), ("memory", memory)) if count]
+    are = "is" if compute + memory == 1 else "are"
+    return (
+        f"{' and '.join(left)} {are} left over, out of reach of every profile: MIG cuts a GPU in fixed sizes at fixed "
+        "places."
+    )
 
 
 def _show_defragmentation(session: Session, answer: Answer) -> None:

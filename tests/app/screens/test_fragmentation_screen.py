@@ -1,5 +1,6 @@
 """The screen of fragmentation, run by Streamlit's own test driver."""
 
+import pytest
 from problems.instances import problem_of
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, texts
@@ -73,7 +74,10 @@ def test_what_was_tried_for_one_plan_is_not_shown_for_another():
 def test_a_plan_without_metrics_is_measured():
     page = running(WASTEFUL.model_copy(update={"metrics": None}))
     assert not page.exception
-    assert page.metric[1].value == f"{WASTEFUL.metrics.external_fragmentation:.1%}"
+    shown = {one.label: float(one.value.removesuffix("%")) for one in page.metric}
+    assert shown["In no partition"] == pytest.approx(100 * WASTEFUL.metrics.external_fragmentation, abs=0.05)
+    assert sum(shown.values()) == pytest.approx(100, abs=0.15)
+    assert f"{100 - shown['Used']:.0f} % of what 4 GPUs could compute is idle" in texts(page.header)
 
 
 def test_plans_that_miss_slos_are_told_what_a_good_one_costs():
@@ -81,6 +85,26 @@ def test_plans_that_miss_slos_are_told_what_a_good_one_costs():
     page = settled(press(running(solve(problem, "ffd"), problem), "defragment"))
     assert not page.exception
     assert "A plan that keeps them costs $18.36 per hour" in texts(page.warning)
+
+
+def test_compute_and_memory_of_each_gpu_can_be_looked_at():
+    page = running()
+    assert "SMs, or cores of a CPU" in texts(page.caption)
+    page.segmented_control(key="fragmentation.kind").set_value("memory").run()
+    assert not page.exception
+    assert "a MIG instance has memory slices of its own" in texts(page.caption)
+    only_shares = running(solve(example_problems()["igniter"], "igniter"), example_problems()["igniter"])
+    assert not only_shares.segmented_control
+
+
+def test_what_is_idle_is_said_to_be_room_where_a_partition_fits():
+    room = solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}]))
+    said = texts(running(room, problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}])).markdown)
+    assert "in no partition has room for further partitions" in said
+    full = example_problems()["parvagpu-s5"]
+    page = running(solve(full), full)
+    assert "in no partition is left over: no further partition fits there" in texts(page.markdown)
+    assert "out of reach of every profile" in texts(page.markdown)
 
 
 def test_only_gpus_with_something_free_can_be_looked_at():

@@ -1,0 +1,77 @@
+"""What of each GPU's compute is used, idle in partitions, or in none: to scale by SMs, or by cores of a CPU."""
+
+from collections.abc import Iterator, Sequence
+
+from plotly.graph_objects import Figure
+
+from sliceplan.solver.metrics.compute_use import ComputeUse
+from sliceplan.solver.model.plan import GpuCut, PlannedGpu
+
+from .colours import FREE_ROOM, IDLE, PALETTE, WASTED, text_on
+from .extents import extents_of
+from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
+from .slice_map import TEXT_FITS, labels_of
+from .texts import in_chart
+
+LOOKS = {
+    "used": Look(PALETTE[0]),
+    "idle in partitions": Look(IDLE),
+    "in no partition, room for one": Look(FREE_ROOM),
+    "in no partition, out of reach": Look(WASTED),
+}
+
+
+def compute_map(gpus: Sequence[tuple[int, PlannedGpu]], cuts: Sequence[GpuCut], use: ComputeUse) -> Figure:
+    """
+    Returns the map of the first MOST_DRAWN of some GPUs.
+
+    Parameters
+    ----------
+    gpus
+        Each with its position in the plan.
+    cuts, use
+        Of all GPUs of the plan, in its order.
+    """
+    drawn = list(gpus)[:MOST_DRAWN]
+    with_text = len(drawn) <= MOST_ROWS
+    bars = [bar for at, gpu in drawn for bar in compute_bars(gpu, at, cuts[at], use, with_text=with_text)]
+    shown = {bar.look.colour for bar in bars}
+    legend = [(name, look) for name, look in LOOKS.items() if look.colour in shown]
+    only = [gpu for _, gpu in drawn]
+    return gpu_bars(only, bars, legend, labels_of(only))
+
+
+def compute_bars(gpu: PlannedGpu, at: int, cut: GpuCut, use: ComputeUse, *, with_text: bool = True) -> Iterator[Bar]:
+    """Yields what is drawn of a GPU: of each partition what is used and what is idle, then what no partition has."""
+    first, whole = int(use.first[at]), float(use.whole_sms[at])
+    start = 0.0
+    for number, (partition, extent) in enumerate(zip(gpu.partitions, extents_of(gpu), strict=True), start=first):
+        held, busy = float(use.sms[number]) / whole, float(use.busy_sms[number]) / whole
+        services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
+        hover = f"{gpu.id}, {extent.size}: {in_chart(services)}<br>{_part(busy, held)} of its compute used"
+        text = extent.size if with_text and busy >= TEXT_FITS else ""
+        colour = LOOKS["used"].colour
+        yield Bar(gpu.id, start, busy, hover, Look(colour, text=text, text_colour=text_on(colour)))
+        if held - busy > 1e-9:
+            yield Bar(gpu.id, start + busy, held - busy, hover, LOOKS["idle in partitions"])
+        start += held
+    reachable = (1 - start) * _reachable(gpu, cut)
+    for width, kind in (
+        (reachable, "in no partition, room for one"),
+        (1 - start - reachable, "in no partition, out of reach"),
+    ):
+        if width > 1e-9:
+            yield Bar(gpu.id, start, width, f"{gpu.id}<br>{width:.0%} of its compute is {kind}", LOOKS[kind])
+            start += width
+
+
+def _reachable(gpu: PlannedGpu, cut: GpuCut) -> float:
+    """Returns which part of what no partition has further partitions could have, 0 to 1."""
+    if gpu.sharing != "mig":
+        return 1.0
+    free, wasted = cut.free_compute_slices or 0, cut.wasted_compute_slices or 0
+    return (free - wasted) / free if free else 0.0
+
+
+def _part(busy: float, held: float) -> str:
+    return f"{busy / held:.0%}" if held else "none"
