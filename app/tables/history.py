@@ -1,11 +1,14 @@
 """What is saved, and what differs between saved things, as tables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import NamedTuple
 
 import pandas as pd
 
 from sliceplan.app.store.records import Document, SavedPlan, SavedSweep, Version
+from sliceplan.app.tables.labels import LABELS, SETTINGS, Label
 from sliceplan.solver.differences.change import Change
 from sliceplan.solver.differences.merging import Contest
 from sliceplan.solver.differences.plans import PlanDifference
@@ -14,6 +17,14 @@ from sliceplan.solver.wording.axis_words import axis_in_words
 from sliceplan.solver.wording.sharing_words import words_for_names
 
 SAVED = "saved (UTC)"
+
+
+class VersionCost(NamedTuple):
+    """What a plan for a version of a problem costs."""
+
+    cost_per_hour: float
+    """USD."""
+    gpus_used: int
 
 
 def problems_table(documents: Iterable[Document]) -> pd.DataFrame:
@@ -31,19 +42,89 @@ def problems_table(documents: Iterable[Document]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["problem", "version", "by", SAVED, "note"])
 
 
-def versions_table(versions: Iterable[Version]) -> pd.DataFrame:
-    """Returns a row for each version of one problem."""
-    rows = [
-        {
-            "version": one.key.number,
-            "by": one.author,
-            SAVED: _time(one.saved_at),
-            "note": one.note,
-            "from": _origin(one),
-        }
-        for one in versions
-    ]
-    return pd.DataFrame(rows, columns=["version", "by", SAVED, "note", "from"])
+def versions_table(
+    versions: Sequence[Version],
+    costs: Mapping[str, VersionCost] | None = None,
+    changed: Mapping[int, str] | None = None,
+) -> pd.DataFrame:
+    """
+    Returns a row for each version of one problem, the latest first as they are given.
+
+    Parameters
+    ----------
+    costs
+        By the digest of a version's problem; what is missing there is NaN.
+    changed
+        What changed against the version before, by number.
+    """
+    costs, changed = costs or {}, changed or {}
+    rows = []
+    for one, before in zip_longest(versions, versions[1:]):
+        cost, was = costs.get(one.sha256), None if before is None else costs.get(before.sha256)
+        rows.append(
+            {
+                "version": one.key.number,
+                "cost per hour": None if cost is None else cost.cost_per_hour,
+                "GPUs": None if cost is None else cost.gpus_used,
+                "cost change": _against(cost, was),
+                "what changed": changed.get(one.key.number, ""),
+                "note": one.note,
+                "by": one.author,
+                SAVED: _time(one.saved_at),
+                "from": _origin(one),
+            }
+        )
+    columns = ["version", "cost per hour", "GPUs", "cost change", "what changed", "note", "by", SAVED, "from"]
+    return pd.DataFrame(rows, columns=columns).astype({"cost per hour": "float64", "GPUs": "Int64"})
+
+
+def changed_in_words(changes: Iterable[Change], labels: Mapping[str, str]) -> str:
+    """Returns what differs between two problems in a few words; `labels`: of services, by name."""
+    found = list(changes)
+    if not found:
+        return "nothing"
+    said = [_in_words(one, labels) for one in found[:MOST_SAID]]
+    more = f" and {len(found) - MOST_SAID} more" if len(found) > MOST_SAID else ""
+    return "; ".join(said) + more
+
+
+CALLED: Mapping[str, Mapping[str, Label]] = {"fleet": LABELS["fleet"], "workloads": LABELS["workloads"]}
+"""By table and column."""
+
+MOST_SAID = 2
+"""Changes that a row of the versions says; *Differences* has all."""
+
+
+def _in_words(change: Change, labels: Mapping[str, str]) -> str:
+    table, *place = change.path
+    entry = labels.get(place[0], place[0]) if table == "workloads" and place else ".".join(place[:1])
+    if change.kind == "reordered":
+        return f"{'services' if table == 'workloads' else table}: another order"
+    if table == "settings" and place:
+        known = SETTINGS.get(place[0])
+        entry = known.text if known else place[0]
+    elif len(place) > 1:
+        known = CALLED.get(table, {}).get(place[1])
+        entry = f"{entry}, {known.text if known else place[1]}"
+    if change.kind in ("added", "removed"):
+        return f"{entry or table} {change.kind}"
+    return f"{entry or table}: {_cell(change, change.old)} → {_cell(change, change.new)}"
+
+
+def _against(cost: VersionCost | None, was: VersionCost | None) -> str:
+    """Returns how much more or less a version costs than the one before; empty: one of them is not known."""
+    if cost is None or was is None:
+        return ""
+    usd, gpus = cost.cost_per_hour - was.cost_per_hour, cost.gpus_used - was.gpus_used
+    if abs(usd) < HALF_A_CENT and not gpus:
+        return "the same"
+    parts = [f"{'+' if usd > 0 else '-'}${abs(usd):,.2f}"] if abs(usd) >= HALF_A_CENT else []
+    if gpus:
+        parts.append(f"{gpus:+,} GPU{'' if abs(gpus) == 1 else 's'}")
+    return ", ".join(parts)
+
+
+HALF_A_CENT = 0.005
 
 
 def plans_table(plans: Iterable[SavedPlan]) -> pd.DataFrame:

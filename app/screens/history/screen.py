@@ -30,6 +30,10 @@ PARTS = {
 
 def show(session: Session) -> None:
     """Draws the screen."""
+    st.caption(
+        "What was saved, by whom, when and why. Each save of a problem (services, fleet, settings) is a version; any "
+        "can be compared with another, opened or restored."
+    )
     if text := said(session):
         st.success(literal(text))
     try:
@@ -40,7 +44,9 @@ def show(session: Session) -> None:
 
 def _show_saved(session: Session) -> None:
     store = shared_store()
-    archived = kept_toggle(session, "history.archived", "Show what was archived")
+    choosing, showing = st.columns([2, 1], vertical_alignment="bottom")
+    with showing:
+        archived = kept_toggle(session, "history.archived", "Show what was archived")
     found = problems(store, archived=archived)
     if not found:
         if archived:
@@ -48,12 +54,14 @@ def _show_saved(session: Session) -> None:
         else:
             offer_first(session)
         return
-    show_table(problems_table(found), "saved_problems", columns=COLUMNS, key="saved_problems")
+    if len(found) > 1:
+        show_table(problems_table(found), "saved_problems", columns=COLUMNS, key="saved_problems")
     by_name = {one.name: one for one in found}
     start = session.saved_as.document if session.saved_as else None
-    name = choose(session, "history.problem", "Problem", list(by_name), start=start)
-    _offer_archive(session, by_name[name])
+    with choosing:
+        name = choose(session, "history.problem", "Problem", list(by_name), start=start)
     PARTS[choose_part(session, "history.part", list(PARTS))](session, name)
+    _offer_archive(session, by_name[name])
 
 
 def _offer_archive(session: Session, document: Document) -> None:

@@ -16,12 +16,23 @@ from sliceplan.app.widgets.attempts import attempt
 from sliceplan.app.widgets.tables import show_table
 
 from .choosing import COLUMNS, choose, say
+from .costs import changed, costs_of, offer_costs
+
+OF_VERSIONS = {
+    # Its number alone would be a card's title on a phone.
+    "version": st.column_config.NumberColumn("version", format="version %d"),
+    "cost change": st.column_config.TextColumn("cost change", help="per hour, against the version before"),
+    "what changed": st.column_config.TextColumn("what changed", help="against the version before"),
+}
 
 
 def show(session: Session, name: str) -> None:
     """Draws the tab."""
     found = versions(shared_store(), name)
-    show_table(versions_table(found), "saved_versions", columns=COLUMNS, key="saved_versions")
+    costs = costs_of(session, name, found)
+    table = versions_table(found, costs, changed(found))
+    show_table(table, "saved_versions", columns=COLUMNS | OF_VERSIONS, placeholder="", key="saved_versions")
+    offer_costs(session, found, costs)
     by_key = {one.key: one for one in found}
     key = choose(
         session, f"history.version.{name}", "Version", list(by_key), words=lambda one: version_words(by_key[one])
@@ -58,4 +69,8 @@ def _restore(session: Session, key: VersionKey, latest: int) -> None:
         shared_store(), key, parent=latest, by=current_identity(), note=f"restored from version {key.number}"
     )
     Kept[VersionKey](f"history.version.{key.document}").keep(session, made.key)
-    say(session, f"{made.key} has what version {key.number} had. Open it to work on it.")
+    say(
+        session,
+        f"Version {key.number} of {key.document} is back: it is saved again as version {made.key.number}, now the "
+        "latest. Nothing was deleted. To go on working with it, press Open in the tables.",
+    )

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from problems.shop import shop, shop_plan
-from support.app_screens import press, screen, session_with, switch, texts
+from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.identity import Identity, NotAllowedError, Role
@@ -13,12 +13,27 @@ from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.store import shared
 from sliceplan.app.store.errors import UnreachableError
 from sliceplan.app.store.plans import plans, save_plan
-from sliceplan.app.store.problems import latest_version, load_problem, save_new_problem, save_problem, versions
+from sliceplan.app.store.problems import (
+    latest_version,
+    load_problem,
+    restore_version,
+    save_new_problem,
+    save_problem,
+    versions,
+)
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import shared_store
 from sliceplan.app.store.sweeps import save_sweep
-from sliceplan.app.tables.history import changes_table, contests_table, plan_changes_table
+from sliceplan.app.tables.history import (
+    VersionCost,
+    changed_in_words,
+    changes_table,
+    contests_table,
+    plan_changes_table,
+    versions_table,
+)
 from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.api import solve
 from sliceplan.solver.differences.merging import merged
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.problems import changes
@@ -227,7 +242,57 @@ def test_an_old_version_is_opened_compared_and_restored(saved):
     click(page, "restore_version")
     third = latest_version(shared_store(), saved.document)
     assert (third.key.number, third.restored_from) == (3, 1)
-    assert "has what version 1 had" in texts(page.success)
+    assert "it is saved again as version 3, now the latest" in texts(page.success)
+
+
+def test_versions_say_what_changed_what_they_cost_and_how_much_more_than_the_one_before(saved):
+    store = shared_store()
+    more = with_rate(DEMO, 2200.0)
+    second = save_problem(store, more, parent=saved, author="cleo", note="sale")
+    plan = solve(DEMO)
+    save_plan(store, plan, problem=saved, author="ana")
+    page = opened("history", second.key)
+    table = frame(page, "what changed").set_index("version")
+    name = DEMO.labels.get(DEMO.workloads[0].name, DEMO.workloads[0].name)
+    assert table.loc[2, "what changed"] == f"{name}, Rate (req/s): 110 → 2200"
+    assert table.loc[1, "cost per hour"] == plan.cost_per_hour
+    assert table["cost per hour"].isna().to_dict() == {2: True, 1: False}
+    assert set(table["cost change"]) == {""}
+    settled(click(page, "version_costs"))
+    table = frame(page, "what changed").set_index("version")
+    other = solve(more)
+    usd, gpus = other.cost_per_hour - plan.cost_per_hour, other.gpus_used - plan.gpus_used
+    assert (usd, gpus) == (pytest.approx(table.loc[2, "cost per hour"] - plan.cost_per_hour), 3)
+    assert table.loc[2, "cost change"] == f"+${usd:,.2f}, +3 GPUs"
+    assert "version_costs" not in [button.key for button in page.button]
+
+
+def test_a_version_that_is_as_an_earlier_one_costs_the_same(saved):
+    store = shared_store()
+    second = save_problem(store, with_rate(DEMO, 2200.0), parent=saved, author="cleo")
+    restore_version(store, saved, parent=2, author="cleo")
+    save_plan(store, solve(DEMO), problem=saved, author="ana")
+    save_plan(store, solve(with_rate(DEMO, 2200.0)), problem=second.key, author="ana")
+    table = versions_table(
+        versions(store, saved.document),
+        {one.sha256: VersionCost(10.0 + one.key.number % 2, 4) for one in versions(store, saved.document)},
+    )
+    assert list(table["version"]) == [3, 2, 1]
+    assert list(table["cost per hour"]) == [11.0, 10.0, 11.0]
+    assert list(table["cost change"]) == ["+$1.00", "-$1.00", ""]
+
+
+def test_changes_are_said_in_a_few_words():
+    fewer = Problem.model_validate({**DEMO.model_dump(), "workloads": DEMO.model_dump()["workloads"][1:]})
+    name = DEMO.workloads[0].name
+    assert changed_in_words(changes(DEMO, fewer), {}) == f"{name} removed"
+    assert changed_in_words(changes(fewer, DEMO), {name: "Suche"}) == "Suche added; services: another order"
+    assert changed_in_words([], {}) == "nothing"
+    three = with_rate(with_rate(with_rate(DEMO, 1.0), 2.0, 1), 3.0, 2)
+    assert changed_in_words(changes(DEMO, three), {}).endswith(" and 1 more")
+    data = DEMO.model_dump()
+    data["settings"]["headroom"] = 0.5
+    assert changed_in_words(changes(DEMO, Problem.model_validate(data)), {}) == "Headroom: 0 → 0.5"
 
 
 def test_any_two_plans_are_compared(saved):
@@ -258,14 +323,19 @@ def test_a_saved_sweep_is_shown_again(saved):
     assert "No sweep is saved" in texts(page.info)
 
 
+def problems_shown(page):
+    (chooser,) = [one for one in page.selectbox if one.label == "Problem"]
+    return chooser.options
+
+
 def test_an_archived_problem_is_out_of_sight_and_can_be_taken_back(saved):
     page = click(opened("history", saved), "archive_problem")
-    assert saved.document not in frame(page, "problem")["problem"].tolist()
+    assert saved.document not in problems_shown(page)
     page.toggle(key="history_archived").set_value(True).run()
     page.selectbox(key=f"history_problem_{saved.document}").set_value(saved.document).run()
     click(page, "unarchive_problem")
     page.toggle(key="history_archived").set_value(False).run()
-    assert saved.document in frame(page, "problem")["problem"].tolist()
+    assert saved.document in problems_shown(page)
 
 
 def test_a_viewer_sees_all_of_it_and_saves_nothing(saved, monkeypatch):
