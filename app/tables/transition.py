@@ -1,9 +1,12 @@
 """Transitions as tables: their steps, and how two strategies compare."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from sliceplan.solver.model.transition import Disturbance, Transition
-from sliceplan.solver.wording.transition_text import step_in_words
+from sliceplan.solver.model.words import counted
+from sliceplan.solver.wording.transition_text import few_names, rates_in_words, step_in_words
 
 
 def steps_table(transition: Transition) -> pd.DataFrame:
@@ -48,6 +51,32 @@ def strategies_table(*transitions: Transition | None) -> pd.DataFrame:
             if one is not None
         ]
     )
+
+
+def meanwhile_in_words(transition: Transition) -> Iterator[str]:
+    """Yields sentences on who is disturbed, what only bridges the way, and who keeps its rate: each of one thing."""
+    if not transition.steps:
+        yield f"Nothing to do: all {counted(transition.kept, 'partition')} stay as they are."
+        return
+    disturbed = transition.disturbed
+    if disturbed.services:
+        many = len(disturbed.services)
+        proof = "; no way disturbs fewer, as is proven" if disturbed.proven else ""
+        yield (
+            f"{counted(many, 'service')} {'is' if many == 1 else 'are'} disturbed, as a partition of "
+            f"{'its' if many == 1 else 'theirs'} is stopped or moved: {few_names(disturbed.services)}{proof}."
+        )
+    else:
+        yield "No service is disturbed: no running partition is stopped or moved."
+    if transition.temporary:
+        bridge, they = ("serves", "it is") if transition.temporary == 1 else ("serve", "they are")
+        yield (
+            f"{counted(transition.temporary, 'more partition')} {bridge} only on the way, so that rates are kept; "
+            f"{they} gone at its end."
+        )
+    if transition.repinned:
+        yield f"{counted(transition.repinned, 'partition')} of CPUs are given other cores while they run."
+    yield from rates_in_words(transition)
 
 
 def disturbance_in_words(disturbed: Disturbance) -> str:

@@ -30,7 +30,7 @@ def counts_in_words(transition: Transition) -> str:
         rates = f"{counted(short, 'service')} below their rates for a while"
     if transition.by_set:
         rates += f", {counted(len(transition.by_set), 'service')} without a promise meanwhile"
-    return f"{create:,} to create, {change:,} to change, {destroy:,} to destroy; {rates}."
+    return f"{counted(create, 'partition')} to create, {change:,} to change, {destroy:,} to destroy; {rates}."
 
 
 def _by_place(steps: Iterable[TransitionStep]) -> dict[Place, list[TransitionStep]]:

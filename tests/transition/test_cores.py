@@ -190,7 +190,7 @@ def test_what_both_plans_have_stays_if_the_others_find_cores_around_it():
     text = " ".join(summary_in_words(fixed))
     assert "2 partitions of CPUs given other cores while running." in text
     assert "on at most 1 CPU at once" in text
-    assert counts_in_words(fixed) == "1 to create, 2 to change, 0 to destroy; no service below its rate."
+    assert counts_in_words(fixed) == "1 partition to create, 2 to change, 0 to destroy; no service below its rate."
 
 
 def test_cores_that_shift_by_one_are_moved_without_waiting_for_themselves():

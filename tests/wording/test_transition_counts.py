@@ -36,7 +36,9 @@ def test_it_counts_the_partitions_that_differ_between_the_plans(factor):
     after = places_of(assigned, {gpu.assigned_id: gpu.name for gpu in transition.gpus if gpu.assigned_id})
     created, destroyed = len(after.keys() - before.keys()), len(before.keys() - after.keys())
     said = counts_in_words(transition)
-    create, change, destroy = map(int, re.match(r"(\d+) to create, (\d+) to change, (\d+) to destroy; ", said).groups())
+    create, change, destroy = map(
+        int, re.match(r"(\d+) partitions? to create, (\d+) to change, (\d+) to destroy; ", said).groups()
+    )
     assert (create, destroy) == (created, destroyed)
     both = before.keys() & after.keys()
     assert change + transition.kept == len(both)

@@ -21,7 +21,7 @@ from .costs import changed, costs_of, offer_costs
 OF_VERSIONS = {
     # Its number alone would be a card's title on a phone.
     "version": st.column_config.NumberColumn("version", format="version %d"),
-    "cost change": st.column_config.TextColumn("cost change", help="per hour, against the version before"),
+    "cost change": st.column_config.TextColumn("cost change", width=130, help="per hour, against the version before"),
     "what changed": st.column_config.TextColumn("what changed", help="against the version before"),
 }
 

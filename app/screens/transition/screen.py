@@ -20,7 +20,12 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to_files
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
-from sliceplan.app.tables.transition import disturbance_in_words, steps_table, strategies_table
+from sliceplan.app.tables.transition import (
+    disturbance_in_words,
+    meanwhile_in_words,
+    steps_table,
+    strategies_table,
+)
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, give_up, show_failure, value_of
@@ -28,7 +33,7 @@ from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.wording import describe_plans
 from sliceplan.solver.model.plan import Plan
@@ -36,7 +41,7 @@ from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.transition.risks import Risk
 from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_counts import counts_in_words
-from sliceplan.solver.wording.transition_text import duration, few_names, summary_in_words
+from sliceplan.solver.wording.transition_text import duration, few_names
 
 from .capacity import show_capacity
 from .commands import show_commands
@@ -205,7 +210,7 @@ def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     transition = moves.transition
     st.header(literal(counts_in_words(transition)))
     _show_figures(moves)
-    st.markdown(literal(" ".join(summary_in_words(transition))))
+    st.markdown(listed(meanwhile_in_words(transition)))
     _show_risks(moves.risks)
     with st.expander("What differs between the two plans"):
         st.code(describe_plans(difference(moves.old, answer.plan), most=40), language=None)
@@ -229,9 +234,9 @@ def _show_figures(moves: PlannedMoves) -> None:
         delta_arrow="off",
         help=disturbance_in_words(disturbed),
     )
-    kept.metric("Not touched", transition.kept, help="partitions that stay as they are; they serve on throughout")
+    kept.metric("Partitions kept", transition.kept, help="they stay as they are and serve on throughout")
     short.metric(
-        "Services short",
+        "Services below rate",
         len(transition.shortfalls),
         delta=f"{lost:,.0f} requests" if lost else None,
         delta_color="off",

@@ -185,7 +185,7 @@ def test_the_way_to_the_next_plan_is_planned_by_itself_and_once(page):
     assert isinstance(moves, PlannedMoves)
     shown = {metric.label: metric.value for metric in page.metric}
     assert shown["Services disturbed"] == str(len(moves.transition.disturbed.services))
-    assert shown["Not touched"] == str(moves.transition.kept)
+    assert shown["Partitions kept"] == str(moves.transition.kept)
     assert all(risk.text in texts(page.markdown) for risk in moves.risks[:3])
     assert Transition.model_validate(json.loads(moves.json_text)) == moves.transition
     page.run()
