@@ -1,10 +1,11 @@
 """
 Profiles as pictures: latency and throughput over batch size and share, as lines and as heat maps.
 
-Lines are fits, dots are measurements, stars are where a plan uses the profile. Dashed lines extrapolate.
+Lines are fits, dots are measurements, stars are where a plan uses the profile. Dashed lines extrapolate or, over batch
+sizes, were estimated from another GPU type; a level line is the SLO of a service.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +20,9 @@ from sliceplan.solver.performance.interference.prediction import Floats
 from sliceplan.solver.performance.prediction import predict
 from sliceplan.solver.performance.saturating import batch_time_ms
 
-from .colours import PALETTE
+from .colours import GREY, PALETTE
 from .legends import legend_at_the_foot, room_px
-from .texts import in_chart
+from .texts import in_chart, shortened
 
 Figure = Literal["latency", "throughput"]
 
@@ -47,9 +48,24 @@ def batches_of(profile: Profile) -> list[int]:
     return sorted({*range(1, most + 1), *(point.batch for point in profile.share_points)})
 
 
-def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Iterable[PredictionEvidence]) -> go.Figure:
-    """Returns a line for each MIG profile over the batch size, with so many processes on the partition."""
+def batches_chart(
+    profile: Profile,
+    processes: int,
+    figure: Figure,
+    marks: Iterable[PredictionEvidence],
+    slo_ms: Mapping[str, float] | None = None,
+) -> go.Figure:
+    """
+    Returns a line for each MIG profile over the batch size, with so many processes on the partition.
+
+    Parameters
+    ----------
+    slo_ms
+        By the services that use the model; the picture of latencies has a level line for the tightest of them.
+    """
     chart = go.Figure()
+    is_estimated = profile.estimate("mig") is not None
+    kind = "estimated" if is_estimated else "fitted"
     for size, colour in zip(sizes_of(profile), PALETTE, strict=False):
         for curve in profile.curves:
             if (curve.mig_profile, curve.processes) == (size, processes):
@@ -61,9 +77,9 @@ def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Itera
                     x=batch,
                     y=y,
                     mode="lines",
-                    line={"color": colour, "width": 2},
+                    line={"color": colour, "width": 2, "dash": "dash" if is_estimated else "solid"},
                     hovertemplate=f"{size}, batch %{{x}}: %{{y:,.1f}} "
-                    f"(fitted, p95 error {curve.error.p95:.1%})<extra></extra>",
+                    f"({kind}, p95 error {curve.error.p95:.1%})<extra></extra>",
                 )
         own = sorted(
             (p for p in profile.mig_points if (p.mig_profile, p.processes) == (size, processes)), key=lambda p: p.batch
@@ -82,13 +98,23 @@ def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Itera
     _add_marks(chart, [mark.batch for mark in here], here, figure)
     chart.update_layout(_layout("batch size", UNITS[figure]))
     chart.update_xaxes(type="log", tickvals=_powers(1024), ticktext=[str(power) for power in _powers(1024)])
+    if figure == "latency":
+        _add_slos(chart, slo_ms or {}, here)
     return chart
 
 
 def shares_chart(
-    profile: Profile, batches: Sequence[int], figure: Figure, marks: Iterable[PredictionEvidence]
+    profile: Profile,
+    batches: Sequence[int],
+    figure: Figure,
+    marks: Iterable[PredictionEvidence],
+    slo_ms: Mapping[str, float] | None = None,
 ) -> go.Figure:
-    """Returns a line for each batch size over the share of the GPU, the model alone; dashed where it extrapolates."""
+    """
+    Returns a line for each batch size over the share of the GPU, the model alone; dashed where it extrapolates.
+
+    `slo_ms`: as for `batches_chart`.
+    """
     chart = go.Figure()
     known = profile.interference
     for batch, colour in zip(batches, PALETTE, strict=False):
@@ -124,6 +150,8 @@ def shares_chart(
     here = [mark for mark in marks if mark.sm_percent is not None]
     _add_marks(chart, [mark.sm_percent or 0.0 for mark in here], here, figure)
     chart.update_layout(_layout("share of the GPU (%)", UNITS[figure]))
+    if figure == "latency":
+        _add_slos(chart, slo_ms or {}, here)
     return chart
 
 
@@ -239,6 +267,42 @@ def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[Prediction
             customdata=[_mark_words(mark) for mark in marks],
             hovertemplate="%{customdata}<extra></extra>",
         )
+
+
+def _add_slos(chart: go.Figure, slo_ms: Mapping[str, float], marks: Sequence[PredictionEvidence]) -> None:
+    """Draws the tightest SLOs, and no more of the latencies above all that matters than leaves these to be seen."""
+    names: dict[float, list[str]] = {}
+    for service, own in sorted(slo_ms.items(), key=lambda one: one[1]):
+        names.setdefault(own, []).append(service)
+    drawn = list(names.items())[:MOST_SLOS]
+    if not drawn:
+        return
+    for own, services in drawn:
+        more = f" and {len(services) - 1} more" if len(services) > 1 else ""
+        chart.add_hline(
+            y=own,
+            line={"color": GREY, "width": 2, "dash": "dash"},
+            annotation={
+                "text": f"SLO of {in_chart(shortened(services[0], MOST_LETTERS))}{more}: {own:g} ms",
+                "xanchor": "left",
+                "x": 0,
+                "yanchor": "bottom",
+                "yshift": -2,
+            },
+        )
+    latencies = [float(y) for trace in chart.data for y in trace.y]
+    matters = max([drawn[-1][0], *(mark.latency_ms for mark in marks)])
+    chart.update_yaxes(range=[0, min(ABOVE * matters, max(1.05 * max(latencies, default=0.0), 1.15 * matters))])
+
+
+MOST_SLOS = 2
+"""Level lines in a picture."""
+
+MOST_LETTERS = 24
+"""Of a service's name beside its line."""
+
+ABOVE = 2.0
+"""Times the greatest of SLOs and stars that the axis reaches at most."""
 
 
 def _mark_words(mark: PredictionEvidence) -> str:

@@ -35,6 +35,7 @@ from sliceplan.solver.model.lists import few
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sharing import Sharing
 from sliceplan.solver.model.words import counted
+from sliceplan.solver.wording.shown_names import shown_name
 
 from .adding import add_profiles
 from .choosing import choose_profile
@@ -51,6 +52,9 @@ BATCHES = (1, 2, 4, 8, 16, 32)
 """Batch sizes of which the lines over the share are drawn at first."""
 
 MOST_LINES = 8
+
+FEW_FITS = 4
+"""Rows that are shown at once; more are folded, below a sentence on all of them."""
 
 ERRORS = ("median", "p95", "max")
 
@@ -128,7 +132,7 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
         _show_instances(session, profile, marks)
     if profile.interference is not None or profile.share_points:
         _show_shares(session, profile, marks)
-    _say_what_is_drawn(session, marks)
+    _say_what_is_drawn(session, profile, marks)
     st.header("Where the numbers come from")
     st.markdown(_in_words(profile))
     with st.expander("How they were obtained"):
@@ -149,11 +153,28 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
             show_table(table, "profile_facts_other")
 
 
-def _say_what_is_drawn(session: Session, marks: list[PredictionEvidence]) -> None:
-    used = "stars are where the plan uses them"
+def _say_what_is_drawn(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
+    used = "a star is where the plan uses it"
     if session.answer is not None and not marks:
-        used = "there are no stars, as the plan does not use this profile"
-    st.caption(f"Lines are fits, dots are measurements, {used}.")
+        used = "there is no star, as the plan does not use this profile"
+    lines = "Lines are fitted through measurements, dots are measurements"
+    if profile.quality == "estimated":
+        lines = "Lines are estimated, nothing was measured on this GPU type"
+    said = f"{lines}; {used}."
+    if _slos_ms(session, profile):
+        said += (
+            " The level line is the SLO, which a request's waiting and its batch keep together: so the plan stays "
+            "below it."
+        )
+    st.caption(said)
+
+
+def _slos_ms(session: Session, profile: Profile) -> dict[str, float]:
+    """Returns the SLOs of the services that use a profile's model, by what they are called."""
+    problem = session.problem if session.answer is None else session.answer.problem
+    if problem is None:
+        return {}
+    return {shown_name(one): one.slo_ms for one in problem.workloads if one.model == profile.model}
 
 
 def _in_words(profile: Profile) -> str:
@@ -193,7 +214,8 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
     processes = usual if chosen is None else chosen
     left, right = st.columns(2)
     with left:
-        show_picture(session, batches_chart(profile, processes, "latency", here), "profile-latency")
+        chart = batches_chart(profile, processes, "latency", here, _slos_ms(session, profile))
+        show_picture(session, chart, "profile-latency")
     with right:
         show_picture(session, batches_chart(profile, processes, "throughput", here), "profile-throughput")
     elsewhere = sum(mark.processes != processes for mark in here)
@@ -226,7 +248,8 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
         )
     left, right = st.columns(2)
     with left:
-        show_picture(session, shares_chart(profile, batches, "latency", here), "profile-share-latency")
+        chart = shares_chart(profile, batches, "latency", here, _slos_ms(session, profile))
+        show_picture(session, chart, "profile-share-latency")
     with right:
         show_picture(session, shares_chart(profile, batches, "throughput", here), "profile-share-throughput")
     if known is not None:
@@ -263,8 +286,14 @@ def _show_errors(profile: Profile) -> None:
         st.markdown("Nothing is fitted; the points are used as measured.")
     else:
         percent = {name: st.column_config.NumberColumn(name, format="%.1f %%") for name in ERRORS}
-        show_table(table, "fit_errors", columns=percent)
-        st.caption("Relative error |fitted / measured - 1| against the points that were fitted to.")
+        if (error := profile.error) is not None:
+            st.markdown(
+                f"Of {error.points:,} measured points half are within {100 * error.median:.1f} % of their line, 95 % "
+                f"within {100 * error.p95:.1f} %, and all within {100 * error.max:.1f} %."
+            )
+        with st.expander("Fit by fit", expanded=len(table) <= FEW_FITS):
+            show_table(table, "fit_errors", columns=percent)
+            st.caption("Relative error |fitted / measured - 1| against the points that were fitted to.")
     if profile.odd_points:
         with st.expander(f"{len(profile.odd_points)} measured points that the curves miss by far"):
             st.markdown("\n".join(f"- {odd}" for odd in profile.odd_points))

@@ -19,7 +19,7 @@ from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
 from sliceplan.app.screens.transition.running import INSTANCES, NODE, PLAN
 from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.profile import errors_table, evidence_table, points_table
-from sliceplan.app.tables.transition import steps_table, strategies_table
+from sliceplan.app.tables.transition import meanwhile_in_words, steps_table, strategies_table
 from sliceplan.solver import api
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import example_problems
@@ -372,6 +372,44 @@ def test_stars_stand_where_the_plan_is_on_the_fitted_line():
     assert len(stars.x) == len(here) > 0
     for x, y, mark in zip(stars.x, stars.y, here, strict=True):
         assert y == pytest.approx(lines[mark.mig_profile][x])
+
+
+def test_the_tightest_slos_of_a_models_services_are_level_lines_in_the_picture_of_latencies():
+    profile = KNOWN["bert", "A100-80GB"]
+    slo_ms = {"slow": 900.0, "quick": 120.0, "alike": 120.0, "slowest": 5000.0}
+    figure = batches_chart(profile, 1, "latency", [], slo_ms)
+    assert [line.y0 for line in figure.layout.shapes] == [120, 900]
+    assert [one.text for one in figure.layout.annotations] == [
+        "SLO of quick and 1 more: 120 ms",
+        "SLO of slow: 900 ms",
+    ]
+    # Latencies far above all SLOs are left out, and the lines are not.
+    assert 900 < figure.layout.yaxis.range[1] <= 1800
+    assert max(max(trace.y) for trace in figure.data) > 1000
+    assert not batches_chart(profile, 1, "throughput", [], slo_ms).layout.shapes
+    shared = shares_chart(KNOWN["resnet50", "V100-SXM2-16GB"], [4], "latency", [], {"tags": 35.0})
+    assert [line.y0 for line in shared.layout.shapes] == [35]
+
+
+def test_lines_that_were_estimated_are_dashed():
+    fitted = batches_chart(KNOWN["bert", "A100-80GB"], 1, "latency", [])
+    assert {trace.line.dash for trace in fitted.data} == {"solid"}
+    curves = next(one for one in KNOWN.values() if one.curves)
+    mark = {"measured_on": "A100-80GB", "margin": 0.25}
+    estimated = Profile.model_validate({**curves.model_dump(), "mig_estimate": mark})
+    assert {trace.line.dash for trace in batches_chart(estimated, 1, "latency", []).data} == {"dash"}
+
+
+def test_what_happens_on_the_way_is_said_of_one_thing_each(moves):
+    transition = moves.transition
+    said = list(meanwhile_in_words(transition))
+    many = len(transition.disturbed.services)
+    assert said[0].startswith(f"{many} services are disturbed, as a partition of theirs is stopped or moved: ")
+    assert said[0].endswith("; no way disturbs fewer, as is proven.") == transition.disturbed.proven
+    assert any(line.startswith(f"{transition.temporary} more partition") for line in said) == bool(transition.temporary)
+    assert ("Every service keeps the lower of its two rates at every moment." in said) == (not transition.shortfalls)
+    same = plan_moves(shipped_plan("parvagpu-s5"), shipped_plan("parvagpu-s5"), MoveOptions()).transition
+    assert list(meanwhile_in_words(same)) == [f"Nothing to do: all {same.kept} partitions stay as they are."]
 
 
 def test_a_surface_is_empty_where_nothing_was_measured():
