@@ -68,7 +68,7 @@ def layout_chart(before: Layouts, after: Layouts) -> go.Figure:
             | {"xanchor": "left", "yanchor": "bottom", "yshift": 4, "xshift": 8 - left}  # the corner has a button
         ],
         # No tick stands for a part of a GPU.
-        "xaxis": {"title": {"text": "GPUs"}, "fixedrange": True, "rangemode": "tozero"}
+        "xaxis": {"title": {"text": "number of GPUs cut so"}, "fixedrange": True, "rangemode": "tozero"}
         | ({"dtick": 1} if most <= FEW else {}),
         "yaxis": {"autorange": "reversed", "fixedrange": True},
     }

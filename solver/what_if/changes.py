@@ -43,7 +43,11 @@ def description(what_if: WhatIf) -> str:
     units = {"rate": " requests/s", "slo": " ms", "price": " USD/h", "count": " GPUs"}
     said = []
     for kind, of, value in _changes(what_if):
-        figure = f"{value:.0%}" if kind == "headroom" else f"x {value:g}" if of is None else f"{value:g}{units[kind]}"
+        if of is None and kind != "headroom":
+            effect = "" if kind == "rate" else " (stricter)" if value < 1 else " (looser)"
+            said.append(f"every {words[kind]} x {value:g}{effect}")
+            continue
+        figure = f"{value:.0%}" if kind == "headroom" else f"{value:g}{units[kind]}"
         said.append(f"{words[kind]} {figure}" if of is None else f"{of}: {words[kind]} {figure}")
     return ", ".join(said)
 

@@ -144,7 +144,7 @@ def slider(browser, address: str, folder: Path, services: int, moves: int) -> No
     press(page, "Solve")
     expect(page.get_by_text(re.compile(r"GPUs?, \$")).first).to_be_visible(timeout=WAIT_MS)
     go(page, "What-if")
-    thumb = page.get_by_role("slider", name="Rate, factor")
+    thumb = page.get_by_role("slider", name="Every rate")
     expect(thumb).to_be_visible(timeout=WAIT_MS)
     track = page.get_by_test_id("stSlider").first.bounding_box()
     knob = thumb.bounding_box()

@@ -197,7 +197,7 @@ class User:
         kind = element.WhichOneof("type")
         if kind == "button":
             self.buttons[element.button.label] = element.button.id
-        elif kind == "slider" and element.slider.label == "Rate, factor":
+        elif kind == "slider" and element.slider.label == "Every rate":
             self.slider, self.part_of_slider = element.slider.id, part
         elif kind == "metric" and element.metric.label == "Cost per hour":
             self.cost = element.metric.body

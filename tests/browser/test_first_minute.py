@@ -51,7 +51,7 @@ def test_the_doors_lead_to_an_example_and_to_what_if(page, address):
     page.get_by_role("button", name="What if?").click()
     page.get_by_role("button", name="Twice the traffic?").click()
     expect(page.get_by_role("heading", name="What-if", level=1)).to_be_visible()
-    expect(page.get_by_text("What if: rate x 2", exact=True)).to_be_visible()
+    expect(page.get_by_text("What if: every rate x 2", exact=True)).to_be_visible()
     go(page, "Start", heading="sliceplan")
     page.get_by_role("button", name="Another example").click()
     page.get_by_role("button", name="V100s shared by MPS").click()

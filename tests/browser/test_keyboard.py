@@ -82,9 +82,9 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export
         if screen == "Plan":
             take_away(page, tmp_path / "demo.plan.json")
         if screen == "What-if":
-            tab_to(page, page.get_by_role("slider", name="Rate, factor"))
+            tab_to(page, page.get_by_role("slider", name="Every rate"))
             page.keyboard.press("ArrowRight")
-            expect(page.get_by_text("What if: rate x 1.05", exact=True)).to_be_visible()
+            expect(page.get_by_text("What if: every rate x 1.05", exact=True)).to_be_visible()
     tab_to(page, page.get_by_role("button", name="Add a service"))
     assert_enter_opens_a_dialog_that_escape_closes(page)
 

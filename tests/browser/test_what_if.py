@@ -28,11 +28,11 @@ def type_number(page, label, value):
 
 def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, browser):
     open_what_if(page)
-    slider = page.get_by_role("slider", name="Rate, factor")
+    slider = page.get_by_role("slider", name="Every rate")
     slider.focus()
     for _ in range(8):
         slider.press("ArrowRight")
-    expect(page.get_by_text("What if: rate x 1.4", exact=True)).to_be_visible()
+    expect(page.get_by_text("What if: every rate x 1.4", exact=True)).to_be_visible()
     expect(page.get_by_text("on its way")).to_have_count(0)
     expect(page.get_by_test_id("stMetricDelta").first).to_contain_text("+$")
     cost = page.get_by_test_id("stMetricValue").first.inner_text()
@@ -42,7 +42,7 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     assert "/what-if?" in address
     colleague = browser.new_page(viewport={"width": 1280, "height": 1400})
     colleague.goto(address)
-    expect(colleague.get_by_text("What if: rate x 1.4", exact=True)).to_be_visible()
+    expect(colleague.get_by_text("What if: every rate x 1.4", exact=True)).to_be_visible()
     expect(colleague.get_by_test_id("stMetricValue").first).to_have_text(cost)
     assert "whatif=" not in colleague.url
     colleague.goto(address.replace("problem=", "problem=x"))
@@ -57,7 +57,7 @@ def test_on_a_phone_the_result_stays_in_sight_of_the_sliders(page):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(page.url.replace("/workloads", "/what-if"))
     expect(page.get_by_text("4 GPUs, $13.72 per hour", exact=True)).to_be_in_viewport()
-    slider = page.get_by_role("slider", name="Rate, factor")
+    slider = page.get_by_role("slider", name="Every rate")
     slider.focus()
     for _ in range(8):
         slider.press("ArrowRight")
@@ -73,7 +73,7 @@ def test_on_a_phone_the_result_stays_in_sight_of_the_sliders(page):
 def test_on_a_low_screen_the_figures_stay_in_sight_of_the_sliders(page):
     open_what_if(page)
     page.set_viewport_size({"width": 1280, "height": 600})
-    first, figures = page.get_by_text("Rate, factor", exact=True), page.get_by_text("Cost per hour", exact=True)
+    first, figures = page.get_by_text("Every rate", exact=True), page.get_by_text("Cost per hour", exact=True)
     expect(first).to_be_in_viewport()
     page.get_by_text("Services to change by themselves").evaluate("one => one.scrollIntoView()")
     expect(first).not_to_be_in_viewport()

@@ -53,7 +53,9 @@ def test_changes_of_what_is_gone_are_left_out():
 def test_changes_in_words():
     assert description(WhatIf()) == ""
     said = description(WhatIf(rate=1.5, headroom=0.1, slos={"a": 90}, counts={"A100-80GB": 3}))
-    assert said == "rate x 1.5, headroom 10%, a: SLO 90 ms, A100-80GB: count 3 GPUs"
+    assert said == "every rate x 1.5, headroom 10%, a: SLO 90 ms, A100-80GB: count 3 GPUs"
+    assert description(WhatIf(slo=0.8)) == "every SLO x 0.8 (stricter)"
+    assert description(WhatIf(slo=2)) == "every SLO x 2 (looser)"
 
 
 @pytest.mark.parametrize(

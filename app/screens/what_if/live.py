@@ -130,10 +130,12 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | No
             st.warning(literal(line))
         return shown
     plans = with_labels(session, base.problem, base.plan), with_labels(session, base.problem, shown.plan)
+    st.markdown("**How GPUs are cut, before and after**")
     before = made_once("what_if.before", plans[:1], lambda: layouts(plans[0]))
     show_picture(
         session, made_once("what_if.layouts", plans, lambda: layout_chart(before, layouts(plans[1]))), "what-if-gpus"
     )
+    st.caption("A pair of bars is one way to cut a GPU, and their lengths how many GPUs are cut so.")
     if shown is not base:
         ran = made_once("what_if.places", plans[:1], lambda: places(plans[0]))
         _show_moves(made_once("what_if.moves", plans, lambda: moves(ran, places(plans[1]))))

@@ -29,8 +29,8 @@ def edited_changes(session: Session, base: Problem, plan: Plan, changes: WhatIf)
     """Draws the sliders at the present changes, and returns what they state now."""
     key = f"what_if_{session.editor}_"
     st.markdown("**All services**")
-    rate = _factor("Rate", changes.rate, key + "rate", _described("rate"))
-    slo = _factor("SLO", changes.slo, key + "slo", _described("slo"))
+    rate = _factor("Every rate", changes.rate, key + "rate", _described("rate"))
+    slo = _factor("Every SLO (less is stricter)", changes.slo, key + "slo", _described("slo"))
     own = base.settings.headroom
     headroom = _headroom("Headroom", own if changes.headroom is None else changes.headroom, key + "headroom")
     st.markdown("**GPUs**")
@@ -97,7 +97,7 @@ def _of_service(
 
 def _factor(label: str, value: float, key: str, text: str | None) -> float:
     low, high = min(0.1, value), max(4.0, value)
-    return st.slider(f"{label}, factor", low, high, value, 0.05, format="x %.2f", key=key, help=text)
+    return st.slider(label, low, high, value, 0.05, format="x %.2f", key=key, help=text)
 
 
 def _headroom(label: str, value: float, key: str) -> float:

@@ -148,7 +148,7 @@ def test_two_axes_give_a_map_of_the_what_if():
     assert "9 points: 3 x 3" in texts(page.caption)
     press(page, "sweep")
     assert not page.exception
-    assert "the what-if with rate x 2" in texts(page.caption)
+    assert "the what-if with every rate x 2" in texts(page.caption)
 
 
 def test_the_cheapest_fleet_stands_beside_each_type_alone():
