@@ -30,6 +30,9 @@ BY_STATE = ("least_expected", "central")
 
 BISECTIONS = 60
 
+LEAST_RPS = 1e-200
+"""Counts as the rate of who gets fewer requests, or none: every k-th of them, with a k that can be multiplied."""
+
 LEAST_THETA = 1e-300
 """Keeps 0 / 0 away where a partition gets next to none of a service's requests."""
 
@@ -212,7 +215,7 @@ def _percentile_holds(
     if settings.dispatch == "random":
         counts = (processes > 1) & fitted
         return np.asarray(holds | (counts & (load <= _formula(served, processes, np.ones(load.shape)))))
-    every = np.maximum(np.floor(served.rate_rps / np.maximum(rate_of_one, 1e-300) * (1 + 1e-12)), 1.0)
+    every = np.maximum(np.floor(served.rate_rps / np.maximum(rate_of_one, LEAST_RPS) * (1 + 1e-12)), 1.0)
     counts = (processes == 1) | fitted | (every > 1)
     return np.asarray(holds | (counts & (load <= _formula(served, processes, every))))
 

@@ -181,3 +181,28 @@ def test_residents_whose_profiles_disagree_about_their_gpu_are_found_out():
     said = [str(one) for one in check(PROBLEM, Plan.model_validate(PLAN), other)]
     assert any("its residents' profiles have different coefficients of the GPU" in one for one in said)
     assert not any("different coefficients" in str(one) for one in violations(unchanged))
+
+
+def test_of_a_percentile_a_share_is_promised_what_holds_there_and_says_so():
+    """As on an instance: null, another rate and more than holds are found out; nothing is held."""
+    one = {"model": "resnet50", "rate_rps": 100, "slo_ms": 100}
+    problem = problem_of([one], fleet=FLEET, latency="percentile")
+    plan = solve(problem).model_dump(mode="json")
+    holds = first_served(plan)["promised_rps"]
+    assert violations(unchanged, problem, plan) == []
+    for promised in (None, holds * 1.001, 10 * holds):
+        found = [str(one) for one in violations(set_first(promised_rps=promised), problem, plan)]
+        assert any(f"states promised_rps {promised}; what it is promised holds up to" in one for one in found), found
+    assert violations(set_first(promised_rps=(100 + holds) / 2), problem, plan) == []
+    held = [str(one) for one in violations(set_first(dispatch_after_ms=5.0), problem, plan)]
+    assert any("states dispatch_after_ms 5.0; expected null" in one for one in held)
+    (late,) = [one for one in violations(set_first(rate_rps=1.5 * holds), problem, plan) if one.excess is not None]
+    assert late.excess == pytest.approx(0.5, rel=1e-3)
+
+
+def first_served(plan):
+    return plan["gpus"][0]["partitions"][0]["serves"][0]
+
+
+def set_first(**fields):
+    return lambda plan: first_served(plan).update(fields)
