@@ -8,6 +8,7 @@ from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Slot, slot_name
 
 SLOT = Slot(0)
+BOTH = DaemonDefaults(40, 512)
 LATE, REFUSED = DeviceError("TIMEOUT", "late"), DeviceError("UNKNOWN", "refused")
 
 
@@ -58,3 +59,54 @@ def test_a_daemon_that_stays_is_named_with_its_process(tmp_path, monkeypatch):
         Daemon(tmp_path, {}, looks=500).stop(SLOT, 10.0)
     assert (error.value.name, error.value.pids) == ("TIMEOUT", (4711,))
     Daemon(tmp_path, {}, looks=5).stop(SLOT, 10.0)
+
+
+@pytest.fixture
+def starting(tmp_path, monkeypatch):
+    """Returns a function that starts a daemon which is up after so many looks, a second each, with what it is told."""
+    ran = []
+
+    def start(looks, *, timeout_s=60.0, answers=(), defaults=BOTH):
+        daemon = Daemon(tmp_path, answers, 0)
+        daemon._defaults = defaults
+        seen = iter(range(1000))
+        daemon.running = lambda: {slot_name(SLOT): 4711} if next(seen) >= looks else {}
+        daemon.stop = lambda _, limit_s: daemon.told.append(f"stopped in {limit_s:g} s")
+        times = iter(range(1000))
+        monkeypatch.setattr(mps_daemons.time, "monotonic", lambda: float(next(times)))
+        monkeypatch.setattr(mps_daemons.time, "sleep", lambda _: None)
+        monkeypatch.setattr(mps_daemons.processes, "run_tool", lambda *of: ran.append(of))
+        try:
+            daemon.start(SLOT, "GPU-1", timeout_s)
+        finally:
+            looked = next(seen)
+        return daemon.told, looked
+
+    start.ran = ran
+    return start
+
+
+def test_a_daemon_is_started_for_its_gpu_and_told_its_defaults_once_it_is_up(starting, tmp_path):
+    told = ["set_default_active_thread_percentage 40", "set_default_device_pinned_mem_limit 0 512M"]
+    assert starting(3) == (told, 4)
+    assert starting(0, defaults=DaemonDefaults()) == ([], 1)
+    command, limit_s, variables = starting.ran[0]
+    assert (command[1:], limit_s, variables["CUDA_VISIBLE_DEVICES"]) == (["-d"], 60.0, "GPU-1")
+    assert str(tmp_path) in " ".join(variables.values())
+
+
+@pytest.mark.parametrize(("timeout_s", "looks"), [(3.0, 5), (60.0, mps_daemons.COMMAND_S + 2)])
+def test_a_daemon_that_does_not_stay_up_is_waited_for_no_longer_than_a_command_or_than_there_is_time(
+    starting, timeout_s, looks
+):
+    assert starting(looks - 3, timeout_s=timeout_s)[1] < looks
+    with pytest.raises(DeviceError, match="does not stay up"):
+        starting(looks, timeout_s=timeout_s)
+
+
+def test_a_daemon_that_does_not_take_its_defaults_is_stopped_again(starting):
+    line = "set_default_device_pinned_mem_limit 0 512M"
+    daemons = []
+    with pytest.raises(DeviceError, match="refused"):
+        daemons.append(starting(0, answers={line: REFUSED}))
+    assert daemons == []

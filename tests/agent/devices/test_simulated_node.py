@@ -270,3 +270,14 @@ def test_a_file_that_is_no_node_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(InputError, match=r"node\.json"):
         SimulatedNodeFile(path)
+
+
+def test_of_a_file_that_is_no_node_the_first_three_mistakes_are_said(tmp_path):
+    path = tmp_path / "node.json"
+    path.write_text('{"gpus": 1, "a": 1, "b": 2, "c": 3, "d": 4}')
+    with pytest.raises(InputError) as caught:
+        SimulatedNodeFile(path)
+    (finding,) = caught.value.findings
+    wrong = finding.message.split("(", 1)[1].split("); make one")[0]
+    assert len(wrong.split("; ")) == 3
+    assert wrong.startswith("gpus ")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.waiting import wait_until
@@ -160,3 +161,27 @@ def test_the_words_shown_confine_a_process_as_the_agent_does(host, tmp_path, ste
         subprocess.run(["/bin/sh", "-ec", line], check=True)
     wait_until(lambda: not plain.marked(NAME) or not plain.is_alive(pid, processes.start_time(pid) or 0))
     assert not Path(folder, f"{NAME}.env").exists()
+
+
+def test_processes_with_a_check_are_waited_for_and_the_others_must_run(host, monkeypatch):
+    """Each by its own question, as long as was asked for."""
+    asked, up = [], {1, 2}
+
+    def wait(health, timeout_s, runs, name):
+        asked.append((health, timeout_s, runs(), name))
+
+    monkeypatch.setattr(core_host, "wait_until_healthy", wait)
+    monkeypatch.setattr(core_host, "runs", lambda process: process.pid in up)
+    launches = [("probe", "a", 1), (None, "b", 2), ("other probe", "c", 3)]
+    started = [SimpleNamespace(launch=SimpleNamespace(health=h, unit=unit), pid=pid) for h, unit, pid in launches]
+    one = host()
+    monkeypatch.setattr(one, "_record", lambda _: SimpleNamespace(started=started))
+    step = CheckOnCores(0, NAME, BERT)
+    one.check(step, 7.0)
+    assert asked == [
+        ("probe", 7.0, True, "CPU 0: bert on core 0 (a)"),
+        ("other probe", 7.0, False, "CPU 0: bert on core 0 (c)"),
+    ]
+    up.remove(2)
+    with pytest.raises(DeviceError, match=r"\(b\) ended right after it was started"):
+        one.check(step, 7.0)

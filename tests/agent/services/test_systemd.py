@@ -69,6 +69,9 @@ def test_units_are_asked_for_together_and_each_has_its_answer(told):
     assert systemd.main_pids(["a", "b", "c"]) == [1, None, 3]
     assert len(commands) == 1
     assert systemd.main_pids([]) == []
+    # What ends with an empty line says nothing of one more unit.
+    told("\n".join([state(1), state(2)]) + "\n")
+    assert systemd.main_pids(["a", "b"]) == [1, 2]
     told(state(1))
     with pytest.raises(DeviceError, match="shows 1 units and was asked for 2"):
         systemd.main_pids(["a", "b"])

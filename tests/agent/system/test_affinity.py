@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 
@@ -10,6 +11,7 @@ import pytest
 from support.waiting import wait_until
 
 from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.system import affinity
 from sliceplan.agent.system.affinity import beyond, move_threads, this_thread_on
 from sliceplan.solver.model.host_cores import cpu_list, cpus_in
 
@@ -138,6 +140,29 @@ def test_threads_that_never_stay_are_said(started):
 
     with pytest.raises(DeviceError, match="after 50 times that all were moved"):
         move_threads(astray_again, FIRST)
+
+
+def test_what_the_kernel_refuses_is_said_and_a_thread_that_is_gone_is_no_error(monkeypatch):
+    def moved(error):
+        looks = iter([[7], []])
+        monkeypatch.setattr(affinity, "_threads", lambda _: next(looks))
+        monkeypatch.setattr(affinity, "_of", lambda _: {NOT_THERE})
+        monkeypatch.setattr(affinity, "this_thread_on", lambda _: nullcontext())
+
+        def refused(*_):
+            raise error
+
+        with monkeypatch.context() as refusing:
+            refusing.setattr(os, "sched_setaffinity", refused)
+            move_threads(lambda: [1], FIRST)
+
+    moved(ProcessLookupError())
+    with pytest.raises(DeviceError, match="the affinity of thread 7 cannot be set: not yours") as caught:
+        moved(PermissionError(1, "not yours"))
+    assert caught.value.name == "NO_PERMISSION"
+    with pytest.raises(DeviceError, match="the kernel gives CPUs none") as caught:
+        moved(OSError(22, "invalid"))
+    assert caught.value.name == "INVALID_ARGUMENT"
 
 
 def test_a_list_of_cpus_is_read_as_it_was_written():
