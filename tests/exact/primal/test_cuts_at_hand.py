@@ -13,7 +13,8 @@ from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.dual.lagrangian_data import lagrangian_data
 from sliceplan.solver.exact.dual.prices_at_hand import prices_at_hand
 from sliceplan.solver.exact.dual.supply import Supply
-from sliceplan.solver.exact.primal.cuts_at_hand import _turns, cuts_at_hand, greedy_cuts
+from sliceplan.solver.exact.primal import cuts_at_hand as module
+from sliceplan.solver.exact.primal.cuts_at_hand import NUDGES, TURNS, CutsAtHand, _turns, cuts_at_hand, greedy_cuts
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
@@ -124,3 +125,37 @@ def test_who_needs_a_type_that_is_counted_is_covered_first_and_the_others_in_tur
     assert [rows.tolist() for rows in _turns(demands, counted, 5)] == [[1, 4], [0], [2], [3]]
     free = Supply(cuts, np.array([0, 1]), cost, np.array([np.inf, np.inf]))
     assert [rows.tolist() for rows in _turns(demands, free, 2)] == [[0, 2, 4], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("costs", "late", "offered"),
+    [
+        ((5, None, 4, 6), False, [5, 4]),
+        ((5, 4, 2, 3), False, [5, 2]),
+        ((5, 5, 6, None), False, [5]),
+        ((None, None, 6, 7), False, [6]),
+        ((None, 7, 7, 6), False, [6]),
+        ((None, None, None, None), False, []),
+        ((5, 4, 4, 4), True, [5]),
+        ((None, 6, 4, 4), True, [6]),
+    ],
+)
+def test_what_is_found_at_once_is_followed_by_the_cheapest_of_a_few_tries_if_it_is_cheaper(
+    monkeypatch, costs, late, offered
+):
+    """A first try in one turn without nudges, the others in many; without time none once there is a plan."""
+    tries = iter([(cost, i) for i, cost in enumerate(costs)])
+    asked = []
+
+    def covered(*of):
+        asked.append(of[3:])
+        cost, number = next(tries)
+        return None if cost is None else CutsAtHand(number, np.array([cost]))
+
+    monkeypatch.setattr(module, "_covered_in_turns", covered)
+    monkeypatch.setattr(module, "_turns", lambda _, __, number: number)
+    supply = Supply(np.ones((1, 1), dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), np.array([np.inf]))
+    found = list(cuts_at_hand(None, supply, None, deadline=-np.inf if late else np.inf))
+    assert [int(one.times[0]) for one in found] == offered
+    assert asked == [(1, 0.0), *((TURNS, nudge) for nudge in NUDGES)][: len(asked)]
+    assert len(asked) == (4 if not late else 1 if costs[0] else 2)

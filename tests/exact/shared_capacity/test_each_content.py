@@ -111,6 +111,17 @@ def test_too_many_are_left_to_multipliers(monkeypatch):
     assert best_content(figures, choices, value, price, charge, cell, 0.0) is None
 
 
+def test_sets_that_are_left_may_be_as_many_as_are_allowed_and_no_more(monkeypatch):
+    """Every choice alone is a set of a cell that ends nowhere."""
+    figures, choices, price, charge, cell = next(one for seed in range(40) if (one := looked_at(seed, 1)) is not None)
+    wide = Cell(cell.residents, (0.0,) * len(cell.low), (1e9,) * len(cell.high))
+    value = np.full(len(choices), 1e6)
+    monkeypatch.setattr(each_content, "MOST_SETS", len(choices))
+    assert best_content(figures, choices, value, price, charge, wide, 0.0) is not None
+    monkeypatch.setattr(each_content, "MOST_SETS", len(choices) - 1)
+    assert best_content(figures, choices, value, price, charge, wide, 0.0) is None
+
+
 def test_who_may_be_the_last_of_a_set_is_looked_up_by_the_thing_that_leaves_fewest(monkeypatch):
     """Of two sets and four choices the second thing leaves one choice each; all eight would be too many."""
     demands = np.array([[1.0, 1.0, 1.0, 1.0], [5.0, 2.0, 9.0, 4.0]])

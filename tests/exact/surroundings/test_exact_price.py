@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sliceplan.solver.exact.surroundings import cells as cells_module
 from sliceplan.solver.exact.surroundings import exact_price as module
 from sliceplan.solver.exact.surroundings.exact_price import STEPS, TypePrices
 
@@ -160,3 +161,56 @@ def test_of_alike_guests_the_first_ones_stand_for_all(members, first):
     one = prices_of("a", [1.0], np.ones(6), customer=(0, 0, 0, 1, 1, 2))
     assert one._first_ones(members) == first
     assert one._follows.tolist() == [False, True, True, False, True, False]
+
+
+def real_cells(residents, guests):
+    """Returns cells of so many residents each, told apart by their least units."""
+    count = len(residents)
+    units = np.arange(count * guests, dtype=np.int16).reshape(count, guests)
+    low = np.zeros((count, 1))
+    asked = units[:, None].astype(np.float32) / 2
+    return cells_module.Cells(
+        np.array(residents), np.zeros(count, dtype=bool), low, low + 9, units, asked, np.zeros((count, 1))
+    )
+
+
+def test_sets_of_those_who_are_left_are_the_best_of_their_cells_at_the_multipliers_that_are_known(monkeypatch):
+    """Of guests 1, 3 and 4; a cell in which nobody is worth anything has no set."""
+    one = prices_of("abc", [1.0, 1.0, 1.0], price=np.arange(1.0, 6.0), customer=range(5))
+    one._cells = real_cells([1, 2, 2], 5)
+    heard = []
+
+    def valued(cells, price, capacity, draw):
+        heard.append((cells.units.tolist(), cells.asked.tolist(), cells.multiplier.tolist(), price.tolist(), capacity))
+        assert draw == "draw"
+        return np.array([[2, 0, -1], [-1, -1, -1], [1, -1, -1]])
+
+    monkeypatch.setattr(module, "most_valued", valued)
+    monkeypatch.setattr(one, "_looked_at", None)  # what is known is not looked at again
+    known = module.Looked(np.array([2, 0]), np.array([[0.5], [0.25]]))
+    price, here = np.array([10.0, 11.0, 12.0, 13.0, 14.0]), np.array([1, 3, 4])
+    assert one.sets_of(price, here, known, "draw") == ([(1, 4), (3,)], known)
+    units = [[11, 13, 14], [1, 3, 4]]
+    asked = [[[own / 2 for own in row]] for row in units]
+    assert heard == [(units, asked, [[0.5], [0.25]], [11.0, 13.0, 14.0], 10)]
+
+
+def test_cells_that_may_matter_are_the_greatest_of_all_and_of_each_number_of_residents(monkeypatch):
+    """The two greatest, and one more of three residents; of these three the two in which most is collected now."""
+    one = prices_of("abcde", [0.5, 0.9, 0.8, 0.4, 0.3], price=np.ones(3), customer=range(3))
+    one._cells = real_cells([1, 1, 1, 3, 3], 3)
+    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(module, "OF_EACH", 1)
+    monkeypatch.setattr(module, "GROWN_FROM", 2)
+    heard = []
+
+    def collected(cells, price, capacity, *, target, steps):
+        heard.append((cells.units.tolist(), price.tolist(), capacity, steps))
+        assert 0 < target <= 1
+        return SimpleNamespace(most=np.array([0.6, 0.2, 0.7]), multiplier=np.array([[1.0], [2.0], [3.0]]))
+
+    monkeypatch.setattr(module, "collected", collected)
+    monkeypatch.setattr(module, "most_valued", lambda *_: np.zeros((0, 1), dtype=np.int64))
+    sets, known = one.sets_of(np.array([4.0, 5.0, 6.0]), np.array([0, 2]), None, None)
+    assert heard == [([[3, 5], [6, 8], [9, 11]], [4.0, 6.0], 10, 1)]
+    assert (sets, known.rows.tolist(), known.multiplier.tolist()) == ([], [3, 1], [[3.0], [1.0]])

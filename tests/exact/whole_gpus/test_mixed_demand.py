@@ -81,3 +81,32 @@ def test_parts_of_gpus_are_rounded_up_as_far_as_the_counts_allow(cuts, most):
             down, up = whole[own] < parts[own] - 1e-8, whole[own] > parts[own] + 1e-8
             above = parts[own] - np.floor(parts[own] + 1e-9)
             assert not up.any() or above[down].max() <= above[up].min()
+
+
+@pytest.mark.parametrize(
+    ("steps", "found", "dearer"),
+    [
+        ([30, 25, 27, 26], [25], [0, 30, 25, 25]),
+        ([None, 26, None, 25], [25], [0, 20, 26, 26]),
+        ([30, 22], [22], [0, 30]),  # two steps are a fifth of a GPU
+        ([23, 20], [20], [0, 23]),
+        ([20], [20], [0]),
+        ([None] * 4, [], [0, 20, 20, 20]),
+    ],
+)
+def test_the_cheapest_of_all_rounds_is_taken_and_there_are_no_more_once_it_is_near_what_is_proven(
+    monkeypatch, steps, found, dearer
+):
+    """Further directions may waste what the best so far does, or what is proven leaves."""
+    of_programs(monkeypatch, None, None)
+    left, asked = list(steps), []
+
+    def carried(_, __, at_least, dearer):
+        asked.append((at_least, dearer))
+        cost = left.pop(0)
+        return None if cost is None else mixture(cost, 0, 1)
+
+    monkeypatch.setattr(mixed_demand, "carried_by_counts", carried)
+    proven = SimpleNamespace(covers=PROVEN.covers, prices=PROVEN.prices, to_waste=lambda steps: steps)
+    assert [one.steps for one in mixed_demands(SUPPLY, proven, 20)] == found
+    assert asked == [(20, one) for one in dearer]

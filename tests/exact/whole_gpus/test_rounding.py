@@ -1,6 +1,7 @@
 """Rounding a mixture of covers, and repairing what it is short of: against brute force on small cases."""
 
 import random
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -121,6 +122,45 @@ def test_what_two_exchanges_can_repair_is_repaired_and_nothing_else_changes(grou
             assert (one.times >= 0).all()
             assert (one.cuts >= 0).all()
             assert np.add.reduceat(one.times, covers.first).tolist() == covers.members.tolist()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exchanges_are_all_of_who_is_there_that_waste_little_more_the_best_of_each_change(seed, monkeypatch):
+    """Property: of covers within a group and cuts within a type; the best wastes least, and is from who is many."""
+    draw = np.random.default_rng(seed)
+    groups = [(9, sorted({tuple(draw.integers(0, 3, 2).tolist()) for _ in range(4)} - {(0, 0)})) for _ in range(4)]
+    proven = proven_of(groups)
+    cuts = np.array([[4, 0], [2, 1], [0, 2], [1, 1], [3, 0], [0, 1]])
+    types = np.array([0, 0, 1, 1, 1, 0])
+    prices = replace(proven.prices, unused=draw.integers(0, 5, 6))
+    proven = replace(proven, prices=prices)
+    supply = Supply(cuts, types, np.full(6, 4.0), np.full(2, np.inf))
+    covers, behind = proven.covers, len(proven.covers.counts)
+    decision = Decision(draw.integers(0, 3, behind), draw.integers(0, 3, 6))
+    rows, waste = np.vstack([-covers.counts, cuts]), np.concatenate([proven.reduced, prices.unused])
+    of = [("group", one) for one in covers.owner.tolist()] + [("type", one) for one in types.tolist()]
+    for dearer in (0, 2):
+        best = {}
+        for old, new in product(range(len(of)), repeat=2):
+            if old == new or of[old] != of[new] or decision.there[old] == 0 or waste[new] - waste[old] > dearer:
+                continue
+            if new < behind and waste[new] > dearer:
+                continue
+            change, rank = tuple((rows[new] - rows[old]).tolist()), (waste[new] - waste[old], -decision.there[old])
+            best[change] = min(best.get(change, rank), rank)
+        found = shortage._exchanges(decision, supply, proven, dearer=dearer)
+        made = {}
+        for change, old, new in zip(found.change[:-1].tolist(), found.old.tolist(), found.new.tolist(), strict=False):
+            assert of[old] == of[new]
+            assert change == (rows[new] - rows[old]).tolist()
+            made[tuple(change)] = waste[new] - waste[old], -decision.there[old]
+        assert made == best
+        assert len(found.change) == len(best) + 1 > 3
+        assert not found.change[found.nothing].any()
+    # Of too many covers those of some groups are exchanged, whole groups of them.
+    monkeypatch.setattr(shortage, "MOST_COVERS", 1)
+    few = shortage._exchanges(decision, supply, proven, dearer=2)
+    assert len({of[old] for old in few.old[:-1].tolist() if old < behind}) <= 1
 
 
 @settings(max_examples=60)
