@@ -8,6 +8,27 @@ import pandas as pd
 from .problem import typed
 
 
+def rows_in_editor(start: pd.DataFrame, edits: Mapping[str, Any], seen: Sequence[int] | None = None) -> list[int]:
+    """
+    Returns the row of the edited table for each row that an editor shows, from the top; empty new rows count too.
+
+    Parameters
+    ----------
+    start, edits, seen
+        As of `with_edits`.
+    """
+    seen = range(len(start)) if seen is None else seen
+    gone = _gone(edits, seen)
+    kept = [row for row in range(len(start)) if row not in gone]
+    place = {row: i for i, row in enumerate(kept)}
+    added = range(len(kept), len(kept) + len(edits.get("added_rows", ())))
+    return [*(place[row] for row in seen if row not in gone), *added]
+
+
+def _gone(edits: Mapping[str, Any], seen: Sequence[int]) -> set[int]:
+    return {seen[int(row)] for row in edits.get("deleted_rows", ()) if int(row) < len(seen)}
+
+
 def with_edits(start: pd.DataFrame, edits: Mapping[str, Any], seen: Sequence[int] | None = None) -> pd.DataFrame:
     """
     Returns a table after the edits of a data editor.
@@ -25,7 +46,7 @@ def with_edits(start: pd.DataFrame, edits: Mapping[str, Any], seen: Sequence[int
     for row, cells in edits.get("edited_rows", {}).items():
         if int(row) < len(seen):
             rows[seen[int(row)]].update(cells)
-    gone = {seen[int(row)] for row in edits.get("deleted_rows", ()) if int(row) < len(seen)}
+    gone = _gone(edits, seen)
     rows = [row for i, row in enumerate(rows) if i not in gone]
     added = [{column: row.get(column) for column in start.columns} for row in edits.get("added_rows", ())]
     # The line end after the last row of a spreadsheet's cells adds a row of nothing; so does the button for a new row.

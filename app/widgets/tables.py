@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from sliceplan.app.tables.problem import MARK
 from sliceplan.solver.model.errors import printable
 
 MOST_CARDS = 40
@@ -75,7 +76,7 @@ def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any]) -> No
 
 
 def cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> str:
-    """Returns rows as an HTML list; the first column is a card's title, and empty cells are left out."""
+    """Returns rows as an HTML list; the first column is a card's title, empty cells are left out, wrong rows marked."""
     names = [str(name) for name in frame.columns]
     return f'<ul class="cards">{"".join(_card(row, names, columns) for row in frame.itertuples(index=False))}</ul>'
 
@@ -90,7 +91,8 @@ def _card(row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any]) ->
     facts = "".join(
         _fact(_label(name, columns.get(name)), text) for name, text in zip(names[1:], texts[1:], strict=True) if text
     )
-    return f"<li><strong>{_text(texts[0] or names[0])}</strong>{f'<dl>{facts}</dl>' if facts else ''}</li>"
+    kind = ' class="wrong"' if MARK in names and texts[names.index(MARK)] else ""
+    return f"<li{kind}><strong>{_text(texts[0] or names[0])}</strong>{f'<dl>{facts}</dl>' if facts else ''}</li>"
 
 
 def _fact(label: str, text: str) -> str:

@@ -199,6 +199,29 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
     expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()
 
 
+def test_a_wrong_row_is_marked_in_its_place_and_what_is_typed_meanwhile_is_kept(page):
+    before = rates_of(page)
+    select_first_rate(page)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Delete")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type("44", delay=40)
+    mark = page.locator(".row_marks > li")
+    expect(mark).to_contain_text("Rate (req/s) is missing")
+    page.keyboard.type("4", delay=40)
+    taken_in(page)
+    page.keyboard.press("Enter")
+    settle(page)
+    expect_rates(page, [before[0], "", "444.0", *before[3:]])
+    look(page, "24-wrong-row")
+    table = page.get_by_test_id("stDataFrame").first.bounding_box()
+    assert mark.bounding_box()["y"] == pytest.approx(table["y"] + HEAD + ROW, abs=2)
+    page.keyboard.press("Alt+z")
+    page.keyboard.press("Alt+z")
+    expect(mark).to_have_count(0)
+    expect_rates(page, before)
+
+
 def fill_down(page, gesture, expected):
     """Fills down by a gesture, again where a page that was drawn at this moment took the selection away."""
     for _ in range(3):

@@ -11,7 +11,7 @@ begun twice by a double click.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -21,14 +21,14 @@ from pydantic.fields import FieldInfo
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import profiles_of
-from sliceplan.app.session.problem_state import redo, state, undo
+from sliceplan.app.session.problem_state import findings_of, redo, state, undo
 from sliceplan.app.session.session import Session, Tables
-from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.edits import rows_in_editor, with_edits
 from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES, called_otherwise, told
 from sliceplan.app.tables.pasted import Table
-from sliceplan.app.tables.problem import INTEGERS
+from sliceplan.app.tables.problem import INTEGERS, marks_in
 from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.model.base import LONGEST_NAME, NAME_PATTERN, Name
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
@@ -36,6 +36,8 @@ from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_pric
 from sliceplan.solver.model.prices import prices_of
 from sliceplan.solver.model.problem import MOST_OF_LABEL, FleetEntry, Workload
 from sliceplan.solver.wording.sharing_words import SHARING_WORDS
+
+from .row_marks import mark_rows
 
 NAME: FieldInfo = get_args(Name)[1]
 
@@ -107,6 +109,19 @@ def edit_table(session: Session, name: Table) -> None:
     def edited() -> pd.DataFrame:
         return with_edits(frame, st.session_state[key], seen)
 
+    with st.container(key=f"marked_{name}"):
+        _draw_editor(session, name, frame, seen, key, note)
+        now: pd.DataFrame = getattr(session.tables, name)
+        marks = dict(enumerate(marks_in(findings_of(session), name, now)))
+        rows = rows_in_editor(frame, st.session_state[key], seen)
+        mark_rows([marks.get(row, "") for row in rows], name)
+    if name == "workloads" and (typed_now := _typed_now(frame, edited())):
+        st.info(literal(sentence(told(typed_now))))
+
+
+def _draw_editor(
+    session: Session, name: Table, frame: pd.DataFrame, seen: Sequence[int] | None, key: str, note: Callable[[], None]
+) -> None:
     st.data_editor(
         frame if seen is None or len(seen) == len(frame) else frame.iloc[seen].reset_index(drop=True),
         key=key,
@@ -117,8 +132,6 @@ def edit_table(session: Session, name: Table) -> None:
         placeholder="",
         on_change=note,
     )
-    if name == "workloads" and (typed_now := _typed_now(frame, edited())):
-        st.info(literal(sentence(told(typed_now))))
 
 
 def ask_for_filter(session: Session) -> None:

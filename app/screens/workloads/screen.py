@@ -15,7 +15,7 @@ from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.outline import fleet_in_words
 from sliceplan.app.tables.pasted import Table, csv_text
-from sliceplan.app.tables.problem import elsewhere, marks_in
+from sliceplan.app.tables.problem import MARK, elsewhere, marks_in
 from sliceplan.app.widgets.actions import offer_solve_on_a_phone
 from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
@@ -99,11 +99,13 @@ def _show_table(
         edit_table(session, name)
         if len(table) > 1:
             st.caption("To fill down, drag a cell's corner, or select the cells below it too and press Ctrl+D.")
+    marks = marks_in(findings_of(session), name, table)
     if not table.empty:
-        cards = table.iloc[matching(table, looked_for(session))] if name == "workloads" else table
+        marked = table.assign(**{MARK: [in_words(mark, name) or None for mark in marks]}) if any(marks) else table
+        cards = marked.iloc[matching(table, looked_for(session))] if name == "workloads" else marked
         with st.container(key=f"cards_{name}"):
             show_cards(cards.drop(columns=IN_FILES, errors="ignore"), name, columns_of(session, name))
-    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name, name)
+    show_marks(table, marks, "cannot be used", name, name)
     adding, pasting, changing, download = st.container(key=f"beside_{name}").columns(4)
     label, ask = add
     if adding.button(label, key=f"add_{name}", width="stretch"):

@@ -1,5 +1,6 @@
 """The tables of a problem: edits, what they state, and the screen that shows them."""
 
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -16,7 +17,7 @@ from sliceplan.app.session.session import open_problem, tables_of
 from sliceplan.app.session.uploaded import uploaded_problem
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.catalogue import catalogue_table, free_name, model_facts, models_table, on_fleet
-from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.edits import rows_in_editor, with_edits
 from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.problem import MARK
@@ -79,6 +80,18 @@ def test_edits_of_some_rows_are_made_in_the_whole_table():
     assert all(row["rate_rps"] == expected[row["name"]] for row in found.iloc[:-1].to_dict("records"))
     late = edits(edited_rows={3: {"rate_rps": 1}}, deleted_rows=[5])
     assert with_edits(DEMO.workloads, late, some).equals(DEMO.workloads)
+
+
+def test_rows_of_an_editor_are_found_in_the_table_after_its_edits():
+    """The oracle looks for each row's name in the table; the new row without a name is the last but one."""
+    names = list(DEMO.workloads["name"])
+    changes = edits(edited_rows={0: {"rate_rps": 7}}, deleted_rows=[1], added_rows=[{"rate_rps": 5}, {"name": "x"}, {}])
+    for seen in (None, [1, 4, 6]):
+        after = list(with_edits(DEMO.workloads, changes, seen)["name"])
+        shown = [names[row] for row in (range(len(names)) if seen is None else seen)]
+        rows = rows_in_editor(DEMO.workloads, changes, seen)
+        assert [after[row] for row in rows[:-3]] == [shown[0], *shown[2:]]
+        assert [row - len(after) for row in rows[-3:]] == [-2, -1, 0]
 
 
 def test_services_are_found_by_parts_of_name_model_and_gpu_type():
@@ -345,6 +358,13 @@ def test_wrong_rows_are_shown_with_the_wrong_cells_and_undo_mends_them():
     assert list(marks["row"]) == ["3", "9"]
     assert "Did you mean 'vgg16'?" in marks[MARK].iloc[0]
     assert "is empty" in marks[MARK].iloc[1]
+    (over,) = [one.proto.body for one in page.get("html") if "row_marks" in one.proto.body]
+    assert re.findall(r"--row: (\d+)", over) == ["2", "8"]
+    assert "Did you mean &#x27;vgg16&#x27;?" in over
+    (cards,) = [
+        one.proto.body for one in page.get("html") if "style-match" in one.proto.body and "cards" in one.proto.body
+    ]
+    assert cards.count('class="wrong"') == 2
     page.button(key="undo").click().run()
     assert not page.error
     assert not page.button(key="solve").disabled
