@@ -12,7 +12,6 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from sliceplan.app.tables.problem import MARK
 from sliceplan.solver.model.errors import printable
 
 MOST_CARDS = 40
@@ -51,7 +50,7 @@ def heads_of(texts: Mapping[str, str]) -> dict[str, Any]:
     return {name: st.column_config.Column(text) for name, text in texts.items()}
 
 
-def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any]) -> None:
+def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any], *, wrong: str = "") -> None:
     """
     Draws the first rows as cards, and the way to more: each press doubles them, so that none is many presses away.
 
@@ -59,11 +58,13 @@ def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any]) -> No
     ----------
     name
         Of the place on the page.
+    wrong
+        The column that says what is wrong with a row; empty: there is none.
     """
     kept, rows = f"cards_of_{name}", len(frame)
     of, count = st.session_state.get(kept, (rows, MOST_CARDS))
     count = count if of == rows else MOST_CARDS  # of another table there
-    st.html(cards(frame.head(count), columns))
+    st.html(cards(frame.head(count), columns, wrong))
     if rows <= MOST_CARDS:
         return
 
@@ -75,10 +76,11 @@ def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any]) -> No
         st.button(f"Show {min(count, rows - count):,} more", key=f"cards_more_{name}", on_click=show_more)
 
 
-def cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> str:
+def cards(frame: pd.DataFrame, columns: Mapping[str, Any], wrong: str = "") -> str:
     """Returns rows as an HTML list; the first column is a card's title, empty cells are left out, wrong rows marked."""
     names = [str(name) for name in frame.columns]
-    return f'<ul class="cards">{"".join(_card(row, names, columns) for row in frame.itertuples(index=False))}</ul>'
+    rows = (_card(row, names, columns, wrong) for row in frame.itertuples(index=False))
+    return f'<ul class="cards">{"".join(rows)}</ul>'
 
 
 def _data(styled: Styler) -> pd.DataFrame:
@@ -86,12 +88,12 @@ def _data(styled: Styler) -> pd.DataFrame:
     return data
 
 
-def _card(row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any]) -> str:
+def _card(row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any], wrong: str) -> str:
     texts = [_shown(value, columns.get(name)) for name, value in zip(names, row, strict=True)]
     facts = "".join(
         _fact(_label(name, columns.get(name)), text) for name, text in zip(names[1:], texts[1:], strict=True) if text
     )
-    kind = ' class="wrong"' if MARK in names and texts[names.index(MARK)] else ""
+    kind = ' class="wrong"' if wrong in names and texts[names.index(wrong)] else ""
     return f"<li{kind}><strong>{_text(texts[0] or names[0])}</strong>{f'<dl>{facts}</dl>' if facts else ''}</li>"
 
 

@@ -45,13 +45,13 @@ def _bought(problem: Problem, plan: Plan) -> str:
     services = len(problem.workloads)
     held = f"{services:,} services" if services != 1 else "one service"
     partitions = sum(len(gpu.partitions) for gpu in plan.gpus)
-    parts = f"in {partitions:,} parts" if partitions != 1 else "in one part"
-    return f"{gpus}, {parts}, for {held}{_without_use(plan.gpus)}."
+    divided = f"in {partitions:,} partitions" if partitions != 1 else "in one partition"
+    return f"{gpus}, {divided}, for {held}{_without_use(plan.gpus)}."
 
 
 def _without_use(gpus: tuple[PlannedGpu, ...]) -> str:
     free = sum(not partition.serves for gpu in gpus for partition in gpu.partitions)
-    return f"; {free:,} of the parts are kept free against trouble" if free else ""
+    return f"; {free:,} of the partitions are kept free against trouble" if free else ""
 
 
 def _proof(plan: Plan) -> str:
@@ -75,7 +75,9 @@ def _proof(plan: Plan) -> str:
 def _proof_of_capacity(plan: Plan) -> str:
     """What is proven of requests/s; what they count is the problem's."""
     own = judged(plan)
-    carries = f"Its parts could carry {own.objective.shown(own.value or 0.0)} together, which is not what they serve."
+    carries = (
+        f"Its partitions could carry {own.objective.shown(own.value or 0.0)} together, which is not what they serve."
+    )
     if plan.status is Status.OPTIMAL:
         return f"{carries} No plan for these services, rates and GPUs could carry more: this is proven, not estimated."
     if own.bound is None or own.gap is None:

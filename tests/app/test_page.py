@@ -26,7 +26,8 @@ def test_solving_shows_the_proven_cost():
     page = solved("plan")
     assert not page.exception
     assert "4 GPUs, $13.72 per hour: proven cheapest" in texts(page.header)
-    assert "At aws-us-east-1 prices of 2026-11-09. Promised: 99 %" in texts(page.caption)
+    assert "per year, at aws-us-east-1 prices of 2026-11-09" in texts(page.markdown)
+    assert "**What is promised:** 99 % of requests within the SLO" in texts(page.markdown)
     assert "No plan can cost less" in texts(page.markdown)
     assert [metric.value for metric in page.metric] == ["$13.72", "4", "$13.72", "0.0%"]
 
@@ -53,7 +54,7 @@ def test_a_mixed_fleet_is_drawn_with_what_its_predictions_rest_on():
     page = solved("plan", mixed())
     assert not page.exception
     assert "3 GPUs, $9.92 per hour: proven cheapest" in texts(page.header)
-    assert "At aws-us-east-1 prices of 2026-09-14 to 2026-11-09" in texts(page.caption)
+    assert "at aws-us-east-1 prices of 2026-09-14 to 2026-11-09" in texts(page.markdown)
     assert "extrapolates" in texts(page.markdown)
 
 

@@ -14,8 +14,8 @@ DEMO = shop()
 def test_a_proven_plan_says_what_is_bought_and_that_none_is_cheaper():
     plan = solve(DEMO)
     words = in_plain_words(DEMO, plan)
-    parts = sum(len(gpu.partitions) for gpu in plan.gpus)  # not the same in all of the cheapest plans
-    assert words.bought == f"3 x A100-80GB cut by MIG, in {parts} parts, for 8 services."
+    partitions = sum(len(gpu.partitions) for gpu in plan.gpus)  # not the same in all of the cheapest plans
+    assert words.bought == f"3 x A100-80GB cut by MIG, in {partitions} partitions, for 8 services."
     assert words.cost.startswith("$10.29 per hour, which is $7,514 per month of 730 hours")
     assert "this is proven" in words.proof
     assert words.limit == ""

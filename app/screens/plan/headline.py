@@ -1,4 +1,4 @@
-"""The first lines of a plan: what it is in words and colour, what is promised, what changed, and what is in the way."""
+"""The first lines of a plan: what is proven and promised, in words and colour, what changed, and what is in the way."""
 
 import pandas as pd
 import streamlit as st
@@ -7,15 +7,17 @@ from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.changed import since
+from sliceplan.app.tables.promise import plans_for_no_percentile, promise_badge
 from sliceplan.app.tables.verdict import Colour, verdict
+from sliceplan.app.widgets.making_it_hold import offer_to_make_it_hold, show_what_holds
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import listed, literal, sentence
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.traffic import usual_traffic
 from sliceplan.app.widgets.words import PROMISE
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.wording.promise import promised
 from sliceplan.solver.wording.reasons import reasons
-from sliceplan.solver.wording.summary import misses, plan_result, whose_prices
+from sliceplan.solver.wording.summary import misses, plan_result
 
 from .estimating import offer_estimates
 from .remedying import offer_remedies, show_taken
@@ -28,6 +30,8 @@ ICONS: dict[Colour, str] = {
     "orange": ":material/help:",
     "red": ":material/block:",
 }
+
+PROMISE_ICONS: dict[Colour, str] = {"blue": ":material/timer:", "orange": ":material/warning:"}
 
 MOST_REASONS = 12
 """Why services have no place, services with the same reason together."""
@@ -42,7 +46,12 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     problem, plan = shown(session, names, problem), shown(session, names, plan)
     without = uncovered(problem)
     words, colour = IMPROVING if goes_on else verdict(plan, without)
-    st.badge(words, color=colour, icon=ICONS[colour])
+    with st.container(horizontal=True, vertical_alignment="center", key="verdicts"):
+        st.badge(words, color=colour, icon=ICONS[colour])
+        if (promised := promise_badge(plan)) is not None:
+            st.badge(promised[0], color=promised[1], icon=PROMISE_ICONS[promised[1]], help=PROMISE)
+        if is_answer and session.answer is not None and plans_for_no_percentile(plan):
+            offer_to_make_it_hold(session, session.answer, usual_traffic(names), "Plan")
     missing = f", {' and '.join(without)} left out" if without and plan.gpus else ""
     st.header(literal(plan_result(plan, plan.gap) + missing))
     if without:
@@ -52,8 +61,8 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
         )
         if is_answer and session.answer is not None:
             offer_estimates(session, session.answer, without)
-    if said := [text for text in (whose_prices(plan), " ".join(line.strip() for line in promised(plan))) if text]:
-        st.caption(literal(" ".join(map(sentence, said))), help=PROMISE)
+    if is_answer and session.answer is not None and plans_for_no_percentile(plan):
+        show_what_holds(session, session.answer, usual_traffic(names))
     if is_answer:
         show_taken(session)
         _show_change(session, names, plan)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.tables.promise import promise_sentence
 from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.metrics.capacity_report import capacity_report
@@ -11,7 +12,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
-from sliceplan.solver.wording.summary import adjustment_in_words
+from sliceplan.solver.wording.summary import adjustment_in_words, whose_prices
 
 from .most_carried import show_services
 
@@ -35,13 +36,23 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) 
     else:
         _show_capacity(plan, own)
     words = in_plain_words(problem, plan)
-    lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
+    lines = [("What to rent", words.bought), ("What it costs", _over_time(plan))]
+    lines += [("What is proven", words.proof), ("What is promised", promise_sentence(problem, plan))]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
     lines += [] if goes_on or plan.capacity is not None else [("What sharing saves", _saved(plan, alone))]
     st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
+
+
+def _over_time(plan: Plan) -> str:
+    """Returns what it costs by month and year, and at whose prices that is; empty: not known."""
+    if plan.cost_per_hour is None:
+        return ""
+    monthly, whose = plan.cost_per_hour * HOURS_A_MONTH, whose_prices(plan)
+    said = f"${monthly:,.0f} per month of {HOURS_A_MONTH} hours, ${12 * monthly:,.0f} per year"
+    return f"{said}, {whose}." if whose else f"{said}."
 
 
 def _saved(plan: Plan, alone: Plan | None) -> str:
@@ -52,8 +63,8 @@ def _saved(plan: Plan, alone: Plan | None) -> str:
     if less < 0.005:
         return ""
     return (
-        f"${less:,.2f} per hour, ${less * HOURS_A_MONTH:,.0f} per month: with whole GPUs for each service it would be "
-        f"{boards_in_words(alone.gpus)}, ${alone.cost_per_hour:,.2f} per hour."
+        f"${less:,.2f} per hour, ${less * HOURS_A_MONTH:,.0f} per month, against whole GPUs for each service "
+        f"({boards_in_words(alone.gpus)}, ${alone.cost_per_hour:,.2f})."
     )
 
 

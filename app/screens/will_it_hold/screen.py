@@ -14,6 +14,7 @@ from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import show_failure
+from sliceplan.app.widgets.making_it_hold import offer_to_make_it_hold, show_what_holds
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.simulation import PURPOSE, asked_of, begin_simulation
@@ -27,7 +28,6 @@ from sliceplan.solver.model.simulation_report import SimulatedService, Simulatio
 from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.promise import other_router_in_words, promised
 
-from .replanning import offer_to_make_it_hold
 from .routers import offer_routers
 from .traffic import asked_traffic
 
@@ -94,6 +94,7 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
         return
     if report.holds != "yes":
         offer_to_make_it_hold(session, answer, asked)
+        show_what_holds(session, answer, asked)
     services = worst_first(report.services)
     counts = [count for count in (20, 50, 100) if count < len(services)] or [20]
     most = counts[0]

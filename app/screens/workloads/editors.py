@@ -120,7 +120,7 @@ def edit_table(session: Session, name: Table) -> None:
 
 
 def _draw_editor(
-    session: Session, name: Table, frame: pd.DataFrame, seen: Sequence[int] | None, key: str, note: Callable[[], None]
+    session: Session, name: Table, frame: pd.DataFrame, seen: list[int] | None, key: str, note: Callable[[], None]
 ) -> None:
     st.data_editor(
         frame if seen is None or len(seen) == len(frame) else frame.iloc[seen].reset_index(drop=True),

@@ -101,10 +101,11 @@ def _show_table(
             st.caption("To fill down, drag a cell's corner, or select the cells below it too and press Ctrl+D.")
     marks = marks_in(findings_of(session), name, table)
     if not table.empty:
-        marked = table.assign(**{MARK: [in_words(mark, name) or None for mark in marks]}) if any(marks) else table
+        said = pd.Series([in_words(mark, name) or None for mark in marks], dtype="object")
+        marked = table.assign(**{MARK: said}) if any(marks) else table
         cards = marked.iloc[matching(table, looked_for(session))] if name == "workloads" else marked
         with st.container(key=f"cards_{name}"):
-            show_cards(cards.drop(columns=IN_FILES, errors="ignore"), name, columns_of(session, name))
+            show_cards(cards.drop(columns=IN_FILES, errors="ignore"), name, columns_of(session, name), wrong=MARK)
     show_marks(table, marks, "cannot be used", name, name)
     adding, pasting, changing, download = st.container(key=f"beside_{name}").columns(4)
     label, ask = add

@@ -10,6 +10,7 @@ from support.app_screens import press, screen, session_with, settled, switch, te
 from sliceplan.app.jobs.searching_on import longer
 from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Result, open_problem
+from sliceplan.app.tables.promise import promise_badge
 from sliceplan.app.tables.verdict import verdict
 from sliceplan.app.tables.why_here import why_here
 from sliceplan.app.widgets.traffic import QUANTILES, offered_quantiles, usual_traffic
@@ -18,7 +19,7 @@ from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.plan import Search, Status, Unserved
+from sliceplan.solver.model.plan import Promise, Search, Status, Unserved
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.performance.resolve import resolve
@@ -267,7 +268,7 @@ def test_the_promise_of_the_problem_is_what_is_asked_first():
 def test_what_sharing_saves_is_said_of_a_plan_that_costs_less_than_whole_gpus():
     page = press(screen("plan", session_with("demo")), "solve")
     saved = texts(page.markdown).partition("What sharing saves:** ")[2]
-    assert saved.startswith("$13.72 per hour, $10,018 per month: with whole GPUs for each service it would be 8 GPUs")
+    assert saved.startswith("$13.72 per hour, $10,018 per month, against whole GPUs for each service (8 GPUs, $27.45)")
     alone = solve(shop(), "whole-gpu")
     assert "What sharing saves" not in texts(shown(shop(), alone).markdown)
 
@@ -285,7 +286,7 @@ def test_a_type_that_is_left_out_stands_in_the_headline_and_nothing_is_green():
     plan = solve(more)
     page = shown(more, plan)
     assert "proven cheapest, L4 left out" in texts(page.header)
-    (badge,) = [one.value for one in page.markdown if "-badge[" in one.value]
+    badge, _ = [one.value for one in page.markdown if "-badge[" in one.value]
     assert badge.startswith(":orange-badge[")
     assert "Proven cheapest, but L4 left out" in badge
     assert "L4 left out, as no speed of these models is known there" in texts(page.sidebar.caption)
@@ -295,6 +296,34 @@ def test_a_type_that_is_left_out_stands_in_the_headline_and_nothing_is_green():
         for without in ((), ("L4",)):
             seen = verdict(plan.model_copy(update={"status": Status(status)}), without)[1]
             assert seen == ("orange" if without and colour == "green" else colour)
+
+
+def test_that_late_requests_are_not_planned_for_is_as_visible_as_the_proof_and_one_press_from_being_mended():
+    problem = shop()
+    page = shown(problem, solve(problem))
+    badges = [one.value for one in page.markdown if "-badge[" in one.value]
+    assert [badge.split("-badge[")[0] for badge in badges] == [":green", ":orange"]
+    assert "Late requests not planned for" in badges[1]
+    assert "takes at most 50 % of its SLO; how many requests are late is not planned for" in texts(page.markdown)
+    press(page, "make_it_hold")
+    assert not page.exception
+    assert "**It holds with:**" in texts(page.markdown)
+    page.button(key="adopt_holding").click().run()
+    badges = [one.value for one in page.markdown if "-badge[" in one.value]
+    assert [badge.split("-badge[")[0] for badge in badges] == [":green", ":blue"]
+    assert "99 % of requests in time" in badges[1]
+    assert "make_it_hold" not in [button.key for button in page.button]
+
+
+def test_what_breaks_a_rule_promises_nothing():
+    problem = shop()
+    plan = solve(problem)
+    assert promise_badge(plan) is not None
+    assert promise_badge(plan.model_copy(update={"status": Status.VIOLATING})) is None
+    even = plan.model_copy(
+        update={"promise": Promise(latency="worst_case", quantile=None, dispatch=None, process_queues=None)}
+    )
+    assert promise_badge(even)[1] == "blue"
 
 
 def test_a_press_plans_with_estimates_for_a_type_that_was_left_out():

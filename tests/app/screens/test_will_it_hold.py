@@ -12,11 +12,11 @@ from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic, simulated
-from sliceplan.app.screens.will_it_hold.replanning import promising
 from sliceplan.app.session.session import Result
 from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
 from sliceplan.app.widgets import simulation
 from sliceplan.app.widgets.job_progress import begin
+from sliceplan.app.widgets.making_it_hold import promising
 from sliceplan.app.widgets.traffic import BURSTINESS, DISPATCHES, QUANTILES, offered_requests, words_of
 from sliceplan.solver.api import simulate, solve
 from sliceplan.solver.model.simulation_report import SimulationReport

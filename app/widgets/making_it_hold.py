@@ -6,8 +6,6 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
-from sliceplan.app.widgets.job_progress import begin, show_failure
-from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.api.routers import ROUTERS
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
@@ -16,6 +14,9 @@ from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.performance.latency_rules.rules import not_by_set
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.summary import plan_summary
+
+from .job_progress import begin, show_failure
+from .texts import literal
 
 PURPOSE = "make_it_hold"
 IN_TURNS = "weighted_round_robin"
@@ -34,13 +35,15 @@ def _with_promise(problem: Problem, quantile: float, dispatch: str) -> Problem:
     return problem.model_copy(update={"settings": problem.settings.model_copy(update=promise)})
 
 
-def offer_to_make_it_hold(session: Session, answer: Answer, traffic: Traffic) -> None:
-    """Draws the button, and what a plan that keeps the promise costs."""
+def offer_to_make_it_hold(
+    session: Session, answer: Answer, traffic: Traffic, label: str = "Make it hold: plan"
+) -> None:
+    """Draws the button; nothing where the plan was made for the promise that was looked at."""
     wanted = promising(answer.problem, traffic)
     if reference(wanted) == reference(answer.problem):
         return
     if st.button(
-        f"Make it hold: plan for {100 * traffic.quantile:g} % in time",
+        f"{label} for {100 * traffic.quantile:g} % in time",
         key="make_it_hold",
         help="Plans the same services on the same fleet so that this share of the requests is within the SLO at random "
         "(Poisson) arrivals, at these rates and all lower ones. Your problem stays as it is until you adopt it.",
@@ -53,8 +56,14 @@ def offer_to_make_it_hold(session: Session, answer: Answer, traffic: Traffic) ->
         session.results.pop(PURPOSE, None)
         begin(session, PURPOSE, job, wanted)
         st.rerun()
+
+
+def show_what_holds(session: Session, answer: Answer, traffic: Traffic) -> None:
+    """Draws what a plan that keeps the promise costs, where it was asked for."""
     found = session.results.get(PURPOSE)
-    if found is None or reference(found.problem) != reference(wanted):
+    if found is None or reference(found.problem) != reference(promising(answer.problem, traffic)):
+        return
+    if reference(found.problem) == reference(answer.problem):
         return
     show_failure(found)
     if isinstance(found.value, Plan):
