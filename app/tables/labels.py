@@ -49,7 +49,7 @@ LABELS: Mapping[Table, Mapping[str, Label]] = {
         "memory_mib": Label("Memory (MiB)", "of one process; empty: as profiled"),
         "value": Label("Value", "what is lost when it is left out because GPUs are too few; empty: 1"),
         "slo_quantile": Label(
-            "Part within SLO", "part of its requests that are to be within the SLO, as 0.999; empty: the settings'"
+            "In time", "how many of its requests are to be within the SLO, as 0.999 for 99.9 %; empty: the settings'"
         ),
         IN_FILES: Label(
             "Name in files",
@@ -74,33 +74,33 @@ SETTINGS: Mapping[str, Label] = {
     "bda": Label(
         "Choose batches anew under MPS",
         "Once services are placed: each share gets the batch with which its GPU carries most, and what the GPU has "
-        "left is dealt out (InSS, BDA). No service loses its rate or a part of its share. Nothing changes where no GPU "
+        "left is dealt out (InSS, BDA). No service loses any of its rate or its share. Nothing changes where no GPU "
         "is shared by MPS.",
     ),
     "latency": Label(
         "What is promised",
-        "That a part of the requests is within the SLO, waiting included, if they arrive at random; that all are, if "
+        "That so many % of requests are within the SLO, waiting included, if they arrive at random; that all are, if "
         "they are evenly spaced, with batches that leave at once or are held until they are full; or only that a batch "
-        "executes within a part of the SLO, which promises nothing of a request.",
+        "executes within so many % of the SLO, which promises nothing of a request.",
         {
-            "percentile": "a part of the requests in time",
+            "percentile": "so many % of requests in time",
             "worst_case": "all in time, evenly spaced",
             "assembly": "the same, with full batches",
-            "execution": "batches within a part of the SLO",
+            "execution": "only batches within the SLO",
         },
     ),
     "quantile": Label(
-        "Part in time", "Part of the requests that are to be within the SLO, where that is promised; 0.99 is 99 %."
+        "Requests in time", "How many of them are to be within the SLO, where that is promised; 0.99 is 99 %."
     ),
     "slo_fraction": Label(
-        "Part of SLO for a batch",
-        "Part of the SLO that a batch may take to execute, where that is what is promised, and for published planners; "
+        "SLO for a batch",
+        "How much of the SLO a batch may take to execute, where that is what is promised, and for published planners; "
         "the rest is for waiting.",
     ),
-    "headroom": Label("Headroom", "Extra rate that is planned for, as a part of what is stated; 0.2 is 20 %."),
+    "headroom": Label("Headroom", "Extra rate that is planned for, beyond what is stated; 0.2 is 20 %."),
     "dispatch": Label(
         "How requests are dealt",
-        "To the partitions of a service. It decides how much they carry, where a part of the requests is promised: in "
+        "To the partitions of a service. It decides how much they carry where requests are promised to be in time: in "
         "turn or at random, by the plan's weights; to the one that will be done first; or all partitions take from one "
         "queue.",
         {
@@ -137,15 +137,14 @@ SETTINGS: Mapping[str, Label] = {
     "spare_services": Label(
         "Services that may grow", "How many may need more at once; partitions are kept free for any so many of them."
     ),
-    "spare_rate": Label("By which extra rate", "What each of those may need more, as a part of its rate; 0.5 is 50 %."),
+    "spare_rate": Label("By which extra rate", "What each of those may need more, beyond its rate; 0.5 is 50 %."),
     "spare_gpu_loss": Label(
         "Room for a lost GPU", "Partitions are kept free so that whatever ran on any one GPU fits elsewhere."
     ),
     "time_limit_s": Label("Time limit (s)", "The search ends then with the best plan that it has."),
     "gap": Label(
         "Good enough gap",
-        "The search ends as soon as its plan is proven to be within this part of the best; 0.01 is 1 %, 0 goes on to "
-        "the proof.",
+        "The search ends as soon as its plan is proven to be so near to the best; 0.01 is 1 %, 0 goes on to the proof.",
     ),
 }
 """In the order in which they are asked: the name of a setting -> what it is called."""

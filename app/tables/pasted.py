@@ -54,7 +54,7 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
         "memory_mib": ("memory", "mem", "gpumemory"),
         "value": ("value", "worth", "priority", "weight"),
         IN_FILES: ("nameinfiles",),
-        "slo_quantile": ("sloquantile", "quantile", "percentile", "partwithinslo"),
+        "slo_quantile": ("sloquantile", "quantile", "percentile", "intime", "partwithinslo"),
     },
 }
 """What a column may be called: letters and digits only, small, without its unit."""

@@ -8,8 +8,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "service": "One model that answers requests, at a rate and within a latency. Files call it a workload.",
         "rate": "Requests per second that a service gets.",
         "SLO": "Service level objective: the latency, in milliseconds, that requests of a service are to be within.",
-        "promise": "What a plan holds to: that 99 % (or another part) of the requests are within the SLO, waiting "
-        "included; or only that the execution of a batch takes at most a part of it.",
+        "promise": "What a plan holds to: that 99 % (or so many as are asked for) of the requests are within the SLO, "
+        "waiting included; or only that the execution of a batch takes at most so much of it.",
         "Poisson arrivals": "Requests of many people who do not know of each other: at random, now close together and "
         "now apart.",
         "weighted round robin": "A service's requests are dealt to its partitions in turn, to each as often as its "
@@ -19,20 +19,20 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "price book": "Prices of a cloud, by GPU type, with their date.",
     },
     "How a GPU or CPU is divided": {
-        "MIG": "Multi-Instance GPU: the driver cuts a GPU into instances with SMs and memory of their own, which do "
+        "MIG": "Multi-Instance GPU: the driver cuts a GPU into MIG instances with SMs and memory of their own, which do "
         "not disturb each other. A size is written as 2g.20gb: two of seven compute slices, 20 GB.",
-        "MPS": "Multi-Process Service: processes share a whole GPU, each capped to a part of its SMs. They share "
+        "MPS": "Multi-Process Service: processes share a whole GPU, each capped to a share of its SMs. They share "
         "caches, bandwidth and power, so that neighbours slow each other.",
         "whole GPU": "One service has the GPU for itself.",
-        "partition": "A part of one GPU that serves: a MIG instance, a share under MPS, or the whole GPU; of a CPU "
-        "some of its cores.",
+        "partition": "What a GPU is divided into, and what serves: a MIG instance, a share under MPS, or the whole "
+        "GPU; of a CPU some of its cores.",
         "SM": "Streaming multiprocessor: what a GPU computes with; an A100 has 108.",
         "process": "A copy of the model that runs; several of them on one partition take turns on its SMs.",
         "batch": "Requests that are executed together. A larger one serves more per second, and takes longer.",
         "round": "Services that take turns on one partition run one after the other, round after round.",
         "cores": "A CPU is divided by its cores; a partition has cores that share a last-level cache (an L3 domain), "
         "or whole such domains.",
-        "out of reach": "Memory of a GPU that no instance can use, because of where the others stand.",
+        "out of reach": "Memory of a GPU that no MIG instance can use, because of where the others stand.",
         "kept free": "Partitions that serve nothing, so that a service can grow or a lost GPU's services find room.",
     },
     "How good a plan is": {
@@ -40,11 +40,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "looked at. Researchers call it a lower bound.",
         "price of a partition": "What one more of its kind would add to the least cost. The proof that no plan is "
         "cheaper gives it; a service pays for its partitions by it.",
-        "gap": "How much dearer a plan is than the proven least, as a part of it.",
+        "gap": "How much dearer a plan is than the proven least, in % of it.",
         "planner": "A method that makes plans: exact ones that prove, and published rules that are quick.",
         "capacity": "Requests per second that partitions could carry within the SLO, whatever they are asked for.",
-        "load": "The part of its capacity that a partition is asked for.",
-        "slack": "What a latency leaves of the time that it may take, as a part of it.",
+        "load": "How much of its capacity a partition is asked for, in %.",
+        "slack": "What a latency leaves of the time that it may take, in % of it.",
         "over-provision": "Capacity beyond the rate that is paid for, because partitions come in sizes.",
         "internal slack": "Throughput that is lost because the SLO forbids larger batches.",
         "fragmentation": "Room of rented GPUs in no partition.",

@@ -94,7 +94,7 @@ def test_a_wrong_setting_stops_solving_and_says_why():
     page = screen("workloads")
     page.number_input(key=f"slo_fraction_{page.session_state['session'].editor}").set_value(7.0).run()
     assert not page.exception
-    assert "Part of SLO for a batch is 7.0; expected a number of at most 1" in texts(page.error)
+    assert "SLO for a batch is 7.0; expected a number of at most 1" in texts(page.error)
     assert "only published planners go by it" in texts(page.caption)  # the demo promises a percentile
     assert page.button(key="solve").disabled
 

@@ -32,7 +32,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     look(page, "2-plan")
     hover_until(page.locator(".js-plotly-plot .bars path").first, "latency")
     page.locator(".js-plotly-plot .bars .point path").nth(3).click(force=True)
-    expect(page.get_by_text("Its part of the GPU")).to_be_visible()
+    expect(page.get_by_text("of the GPU, which is $")).to_be_visible()
     download(page, "Plan as JSON").save_as(tmp_path / "demo.plan.json")
     assert read_plan(tmp_path / "demo.plan.json").gpus_used == 4
     go(page, "Services and fleet")

@@ -53,6 +53,6 @@ def test_a_plan_that_does_not_hold_says_so_and_one_that_is_missing_says_why():
     assert "More time does not help" in words.limit
 
 
-def test_parts_that_are_kept_free_are_named():
+def test_partitions_that_are_kept_free_are_named():
     spare = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500}], spare_gpu_loss=True)
     assert "kept free against trouble" in in_plain_words(spare, solve(spare)).bought

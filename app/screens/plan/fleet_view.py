@@ -17,7 +17,7 @@ from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
 
-from .one_part import show_part
+from .one_partition import show_partition
 
 TOGETHER, ONE_BY_ONE = "Those alike together", "All, one by one"
 
@@ -28,7 +28,7 @@ OPENED = Kept[tuple[int, ...]]("plan.alike_clicked")
 
 
 def show_fleet(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter, by: ColourBy) -> None:
-    """Draws the GPUs that are chosen, and all about the one of their parts that was clicked; `by`: what colours say."""
+    """Draws the GPUs that are chosen, and all about the partition that was clicked; `by`: what colours say."""
     gpus = chosen.gpus_of(plan)
     if len(gpus) > MOST_ROWS:
         kinds = made_once("plan.kinds", (plan, chosen), lambda: alike(gpus))
@@ -89,8 +89,8 @@ def _show_each(
     )
     clicked = show_picture(session, figure, "fleet", can_pick=True)
     st.caption(
-        "To scale, a bar a GPU. Point at a slice or share for its service, batch, processes, latency against SLO and "
-        "its causes, and load; click it for all about it."
+        "Each bar is a GPU, to scale, divided into partitions. Point at a partition for its service, batch, processes, "
+        "latency against SLO and load; click it for all about it."
         + (
             f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."
             if len(problem.workloads) > MOST_IN_LEGEND
@@ -99,4 +99,4 @@ def _show_each(
     )
     blocks = made_once("plan.blocks", of, lambda: blocks_of(plan, problem, drawn))
     figures = made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan))
-    show_part(session, problem, plan, blocks, figures, clicked)
+    show_partition(session, problem, plan, blocks, figures, clicked)

@@ -51,7 +51,7 @@ def show(session: Session) -> None:
         offer_solve(
             session,
             "Press Solve to see the best plan: what to rent and what it costs, how good that is proven to be, and "
-            "each GPU's slices as a picture, with the figures of every service on hover.",
+            "each GPU's partitions as a picture, with the figures of every service on hover.",
             "plan",
         )
         return
@@ -160,7 +160,7 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
     st.caption(
         f"Of each SLO, a batch may take {part:.0%} (promised: {promise}); the rest is kept for "
         "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "
-        "share a GPU by MPS, the parts show what neighbours add."
+        "share a GPU by MPS, colours show what neighbours add."
         + (" A batch is held until it is full or its oldest request must go." if settings.latency == "assembly" else "")
     )
 

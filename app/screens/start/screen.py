@@ -119,7 +119,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
     left = len(plan.gpus) - len(drawn)
     st.caption(
         "Each bar is a GPU, each colour a service, to scale: MIG instances by their memory, so where some is free "
-        "compute may be used up. Point at a part for its batch, latency and load."
+        "compute may be used up. Point at a partition for its batch, latency and load."
         + (f" {left:,} more GPUs are on the screen Plan." if left else "")
     )
     with st.container(horizontal=True):

@@ -154,7 +154,7 @@ def ask_for_filter(session: Session) -> None:
         kept,
         key=key,
         on_change=note,
-        placeholder="A part of a name, model or GPU type; Enter",
+        placeholder="Letters of a name, model or GPU type; Enter",
     )
     if kept:
         found = len(matching(start_of(session).workloads, kept))

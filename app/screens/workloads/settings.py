@@ -28,7 +28,7 @@ def edit_settings(session: Session) -> None:
             column = columns.pop(0)
             _ask(column, session, name, label, values[name], number)
             if name == "slo_fraction" and session.tables.settings["latency"] != "execution":
-                column.caption("No part of what is promised here: only published planners go by it.")
+                column.caption("Not what is promised here: only published planners go by it.")
 
 
 def _ask(place: Any, session: Session, name: str, label: Label, value: Any, number: int) -> None:

@@ -111,7 +111,7 @@ def test_budgets_of_many_services_begin_with_the_tightest_ten():
     assert "fails first, beyond" in texts(page.caption)
 
 
-def test_parts_that_are_kept_free_have_their_price():
+def test_partitions_that_are_kept_free_have_their_price():
     problem = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500}], spare_gpu_loss=True)
     page = shown(problem, solve(problem))
     assert not page.exception
@@ -352,12 +352,12 @@ def test_room_to_grow_is_asked_where_the_plan_is_and_is_what_headroom_gives():
 
 def test_a_part_that_is_chosen_is_explained():
     page = press(screen("plan", session_with("demo")), "solve")
-    chooser = page.selectbox(key="plan.part")
-    page.selectbox(key="plan.part").select_index(0).run()
+    chooser = page.selectbox(key="plan.partition")
+    page.selectbox(key="plan.partition").select_index(0).run()
     assert not page.exception
     gpu = page.session_state["session"].answer.plan.gpus[0]
     assert chooser.options[0].startswith(f"{gpu.id}: ")
-    assert "Its part of the GPU" in texts(page.markdown)
+    assert "of the GPU, which is $" in texts(page.markdown)
     assert "requests/s within" in texts(page.markdown)
     assert "Why here:" in texts(page.markdown)
 

@@ -27,7 +27,7 @@ PICKED = Kept[tuple[str, float]]("plan.picked")
 CLICKED = Kept[tuple[int, ...]]("plan.clicked")
 
 
-def show_part(
+def show_partition(
     session: Session,
     problem: Problem,
     plan: Plan,
@@ -36,32 +36,32 @@ def show_part(
     clicked: list[int],
 ) -> None:
     """Draws the list to choose from, and what there is to say of the chosen one; `clicked`: numbers of blocks."""
-    parts = {(block.gpu_id, block.start): block for block in blocks if block.is_partition}
+    partitions = {(block.gpu_id, block.start): block for block in blocks if block.is_partition}
     # A click stays in the picture until the next one; what was chosen from the list since is not to be undone by it.
     if tuple(clicked) != CLICKED.of(session, ()):
         CLICKED.keep(session, tuple(clicked))
-        if clicked and clicked[0] < len(blocks) and (at := _at(blocks[clicked[0]])) in parts:
+        if clicked and clicked[0] < len(blocks) and (at := _at(blocks[clicked[0]])) in partitions:
             PICKED.keep(session, at)
-            st.session_state["plan.part"] = at
+            st.session_state["plan.partition"] = at
     kept = PICKED.of(session)
-    options = list(parts)
-    if st.session_state.get("plan.part", kept) not in options:
-        st.session_state["plan.part"] = None
-    st.session_state.setdefault("plan.part", kept)
+    options = list(partitions)
+    if st.session_state.get("plan.partition", kept) not in options:
+        st.session_state["plan.partition"] = None
+    st.session_state.setdefault("plan.partition", kept)
     chosen = st.selectbox(
-        "All about one part",
+        "All about one partition",
         options,
-        format_func=lambda at: f"{at[0]}: {_name(parts[at])}, {parts[at].size}",
-        key="plan.part",
-        placeholder="Click a part of the picture, or choose it here",
+        format_func=lambda at: f"{at[0]}: {_name(partitions[at])}, {partitions[at].size}",
+        key="plan.partition",
+        placeholder="Click one in the picture, or choose it here",
     )
     if chosen is None:
         PICKED.forget(session)
         return
     PICKED.keep(session, chosen)
     with st.container(border=True):
-        _show(problem, parts[chosen], [one for one in blocks if one.gpu_id == chosen[0]], figures)
-        _say_why(session, plan, parts[chosen].workloads)
+        _show(problem, partitions[chosen], [one for one in blocks if one.gpu_id == chosen[0]], figures)
+        _say_why(session, plan, partitions[chosen].workloads)
 
 
 def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequence[ServiceFigures]) -> None:
@@ -72,7 +72,7 @@ def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequ
         hourly = price * block.width
         st.markdown(
             literal(
-                f"Its part of the GPU, {block.width:.0%}, is ${hourly:,.2f} per hour of the GPU's ${price:,.2f}: "
+                f"It takes {block.width:.0%} of the GPU, which is ${hourly:,.2f} of its ${price:,.2f} per hour: "
                 f"${hourly * HOURS_A_MONTH:,.0f} per month."
             )
         )
@@ -90,7 +90,7 @@ def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequ
 
 
 def _say_why(session: Session, plan: Plan, names: Sequence[str]) -> None:
-    """Says of each service on a part why it has its partitions; nothing where the plan has no prices."""
+    """Says of each service on a partition why it has its partitions; nothing where the plan has no prices."""
     answer = session.answer
     if answer is None or shown(session, answer.problem, answer.plan) is not plan:
         return
