@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.simulation_report import SimulatedService, Verdict
 
 from .colours import GREY, MISSES, PALETTE
-from .service_rows import mark_slo, service_rows
+from .service_rows import draw_slo, service_rows
 from .texts import in_chart
 
 FARTHEST = 250.0
@@ -15,6 +15,9 @@ FARTHEST = 250.0
 
 COLOUR: dict[Verdict, str] = {"yes": PALETTE[2], "no": MISSES, "unsure": PALETTE[1], "unknown": GREY}
 SAID: dict[Verdict, str] = {"yes": "holds", "no": "does not hold", "unsure": "not sure", "unknown": "no requests"}
+
+ROW_PX, AXIS_PX = 38, 50
+"""Height of a row with two lines of text, and of the axis above the rows."""
 
 SHOWN = ((0.5, "P50", "circle"), (0.95, "P95", "diamond"))
 
@@ -52,18 +55,35 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
         figure.add_scatter(
             name=name, x=[None], y=[None], mode="markers", marker={"symbol": symbol, "size": 10, "color": GREY}
         )
-    mark_slo(figure, 100)
+    figure.add_scatter(
+        name=f"{promised}, 95 % confidence", x=[None], y=[None], mode="lines", line={"color": GREY, "width": 1.5}
+    )
+    draw_slo(figure, 100)
     reached = [x for one in services for share in (0.5, quantile) if (x := _part(one, share)) is not None]
     figure.update_layout(
         xaxis={
-            "title": "latency, part of the SLO (%)",
+            "title": {"text": "latency, in % of the service's SLO", "standoff": 4},
+            "side": "top",  # of many services the foot is out of sight
             "range": [0, max(110.0, 1.05 * max(reached, default=0.0))],
             "fixedrange": True,
-            "ticksuffix": " %",
+            "tickmode": "array",
+            "tickvals": list(TICKS),
+            "ticktext": list(TICKS.values()),
         },
-        **service_rows([f"{in_chart(one.workload)}, {SAID[one.holds]}" for one in services]),
+        **service_rows([_label(one, quantile) for one in services], ROW_PX, AXIS_PX),
     )
     return figure
+
+
+TICKS = {0.0: "0", 50.0: "50 %", 100.0: "<b>SLO</b>", 150.0: "150 %", 200.0: "200 %", FARTHEST: "more"}
+"""Of the axis; at its end stands what lies beyond."""
+
+
+def _label(one: SimulatedService, quantile: float) -> str:
+    """Returns a service, whether it holds, and in ms what is promised and what was found."""
+    latency = _ms(one, quantile)
+    found = "" if latency is None else f"P{100 * quantile:g} {latency:,.0f} ms, "
+    return f"{in_chart(one.workload)}: {SAID[one.holds]}<br>{found}SLO {one.slo_ms:,g} ms"
 
 
 def _part(one: SimulatedService, quantile: float) -> float | None:

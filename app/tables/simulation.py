@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from sliceplan.solver.model.simulation_report import SimulatedPercentile, SimulatedService, Verdict
+from sliceplan.solver.model.simulation_report import SimulatedPercentile, SimulatedService, SimulationReport, Verdict
 
 WORDS: dict[Verdict, str] = {"no": "no", "unsure": "not sure", "unknown": "no requests", "yes": "yes"}
 """What is said of a service, the worst first."""
@@ -19,6 +19,24 @@ def worst_first(services: Sequence[SimulatedService]) -> list[SimulatedService]:
         services,
         key=lambda one: (order.index(one.holds), 1.0 if one.in_time is None else one.in_time, one.workload),
     )
+
+
+def verdict_in_words(report: SimulationReport) -> str:
+    """Returns whether a plan holds and for how many services, in short sentences; the worst service by name."""
+    share, total = f"{100 * report.quantile:g} %", len(report.services) + len(report.missing)
+    if report.holds == "yes":
+        return f"It holds. {share} of requests are in time for all {total:,} services."
+    holding, late, close = (sum(one.holds == word for one in report.services) for word in ("yes", "no", "unsure"))
+    said = [f"{share} of requests are to be in time, for each of {total:,} services."]
+    said.append(" ".join(filter(None, (f"{late:,} miss that." * (late > 0), f"{holding:,} keep it."))))
+    if close:
+        said.append(f"{close:,} {'is' if close == 1 else 'are'} too close to tell: more requests would.")
+    if silent := total - holding - late - close:
+        said.append(f"Of {silent:,} nothing is known, as no requests came.")
+    worst = min(report.services, key=lambda one: 1.0 if one.in_time is None else one.in_time, default=None)
+    if late and worst is not None and worst.in_time is not None:
+        said.append(f"The worst is {worst.workload}: {worst.in_time:.1%} in time.")
+    return " ".join(["It does not hold." if late else "Not sure.", *said])
 
 
 def percentile(service: SimulatedService, quantile: float) -> SimulatedPercentile | None:

@@ -19,8 +19,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "price book": "Prices of a cloud, by GPU type, with their date.",
     },
     "How a GPU or CPU is divided": {
-        "MIG": "Multi-Instance GPU: the driver cuts a GPU into MIG instances with SMs and memory of their own, which do "
-        "not disturb each other. A size is written as 2g.20gb: two of seven compute slices, 20 GB.",
+        "MIG": "Multi-Instance GPU: the driver cuts a GPU into MIG instances with SMs and memory of their own, which "
+        "do not disturb each other. A size is written as 2g.20gb: two of seven compute slices, 20 GB.",
         "MPS": "Multi-Process Service: processes share a whole GPU, each capped to a share of its SMs. They share "
         "caches, bandwidth and power, so that neighbours slow each other.",
         "whole GPU": "One service has the GPU for itself.",

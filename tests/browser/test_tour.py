@@ -23,7 +23,7 @@ def test_every_screen_tells_its_part_of_the_story(page):
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
     photograph(page, "plan")
     go(page, "Will it hold?")
-    expect(page.get_by_text("It does not hold: 99 % of requests within the SLO")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("It does not hold. 99 % of requests are to be in time")).to_be_visible(timeout=30_000)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     photograph(page, "will-it-hold")
     go(page, "Compare")

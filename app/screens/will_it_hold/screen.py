@@ -3,13 +3,14 @@
 import json
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import percentile_chart
 from sliceplan.app.jobs.simulating import Simulated
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
-from sliceplan.app.tables.simulation import simulation_table, worst_first
+from sliceplan.app.tables.simulation import simulation_table, verdict_in_words, worst_first
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.app.widgets.files import offer_file
@@ -20,13 +21,13 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.simulation import PURPOSE, asked_of, begin_simulation
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
-from sliceplan.app.widgets.traffic import words_of
+from sliceplan.app.widgets.traffic import DISPATCHES, words_of
 from sliceplan.solver.formats.labelled import labelled
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport, Verdict
 from sliceplan.solver.model.words import counted
-from sliceplan.solver.wording.promise import other_router_in_words, promised
+from sliceplan.solver.wording.promise import promised
 
 from .routers import offer_routers
 from .traffic import asked_traffic
@@ -58,10 +59,11 @@ def show(session: Session) -> None:
         return
     warn_if_outdated(session, answer.problem)
     st.markdown(
-        "Requests come at random, wait for a batch, and are executed on the plan's own partitions. A service **holds** "
-        "if so many of its requests are within its SLO as are asked for here."
+        "The plan is carried out here, request by request: each waits for a batch, and then runs on a partition. A "
+        "service **holds** if enough of its requests are in time: within its latency limit, the SLO."
     )
     in_a_line = st.container(key="result_on_a_phone")
+    verdict = st.container()
     traffic = asked_traffic(session, answer.problem)
     if traffic != asked_of(session, answer.plan) and not begin_simulation(session, answer, traffic):
         st.button("Simulate", type="primary", key="simulate")  # the run that it begins tries again
@@ -75,7 +77,7 @@ def show(session: Session) -> None:
     if isinstance(found.value, Simulated) and found.problem is answer.problem:
         is_current = found.value.traffic == traffic
         in_a_line.markdown(f"**{IN_A_LINE[found.value.report.holds] if is_current else ON_ITS_WAY}**")
-        _show(session, answer, found.value)
+        _show(session, answer, found.value, verdict)
 
 
 def _say_what_is_known(plan: Plan) -> None:
@@ -84,23 +86,30 @@ def _say_what_is_known(plan: Plan) -> None:
     st.info(literal(f"{said} Whether each service keeps its SLO is being simulated, request by request.".strip()))
 
 
-def _show(session: Session, answer: Answer, found: Simulated) -> None:
+def _show(session: Session, answer: Answer, found: Simulated, verdict: DeltaGenerator) -> None:
+    """Draws what came of it; `verdict`: the place above all that can be asked, for whether it holds."""
     report = shown(session, answer.problem, found.report)
     asked = asked_of(session, answer.plan) or found.traffic
     if found.traffic != asked:
         st.info(f"This is {literal(words_of(found.traffic))}; what was asked for is on its way.")
-    _show_verdict(report)
+    with verdict:
+        _show_verdict(report)
+        if report.services and report.holds != "yes":
+            offer_to_make_it_hold(session, answer, asked)
+            show_what_holds(session, answer, asked)
     if not report.services:
         return
-    if report.holds != "yes":
-        offer_to_make_it_hold(session, answer, asked)
-        show_what_holds(session, answer, asked)
     services = worst_first(report.services)
     counts = [count for count in (20, 50, 100) if count < len(services)] or [20]
     most = counts[0]
     if len(services) > counts[0]:
         most = choose_one(session, "will_it_hold.most", f"Services, of {len(services):,}, the worst first", counts)
     show_picture(session, percentile_chart(services[:most], report.quantile), "percentiles")
+    share = f"{100 * report.quantile:g}"
+    st.caption(
+        f"P{share}: {share} % of the requests are answered within this time. Left of the red line they are in time, "
+        "right of it late. The thin line is where that percentile lies with 95 % confidence."
+    )
     _show_table(services)
     _show_one(session, answer, services)
     if report.notes:
@@ -111,27 +120,11 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
 
 def _show_verdict(report: SimulationReport) -> None:
     if report.planned_for is not None and not report.is_of_its_router:
-        words = other_router_in_words(report.planned_for, report.dispatch)
-        st.warning(literal(sentence(words)))
-    holding = sum(one.holds == "yes" for one in report.services)
+        planned, here = DISPATCHES[report.planned_for], DISPATCHES[report.dispatch]
+        st.warning(f"The plan is for another way to deal requests ({planned}) than this ({here}).")
+    text = literal(verdict_in_words(report))
+    {"yes": st.success, "no": st.error}.get(report.holds, st.warning)(text)
     missing = [one for one in report.services if one.holds == "no"]
-    promise = f"{100 * report.quantile:g} % of requests within the SLO"
-    total = len(report.services) + len(report.missing)
-    if report.holds == "yes":
-        st.success(f"It holds: {promise} for all {total:,} services.")
-    elif missing:
-        open_ = total - holding - len(missing)
-        unsure = f"; of {open_:,} others more requests would tell" if open_ else ""
-        worst = min(missing, key=lambda one: 1.0 if one.in_time is None else one.in_time)
-        share = "" if worst.in_time is None else f"; worst: {worst.workload}, {worst.in_time:.1%} in time"
-        st.error(
-            literal(
-                f"It does not hold: {promise} for {holding:,} of {total:,} services, and not for "
-                f"{len(missing):,}{unsure}{share}."
-            )
-        )
-    else:
-        st.warning(f"Not sure: {promise} for {holding:,} of {total:,} services; for the others more requests tell.")
     endless = [(one.workload, one.unstable) for one in missing if one.unstable is not None]
     for name, grows in endless[:MOST_ENDLESS]:
         st.warning(
@@ -182,18 +175,21 @@ def _show_one(session: Session, answer: Answer, services: list[SimulatedService]
     if beside is not None and beside.slowest is not None and beside.slowest.causes_ms:
         causes = beside.slowest.causes_ms
         neighbours = sum(ms for cause, ms in causes.items() if cause in NEIGHBOURS)
-    parts = [f"{one.wait_ms:.1f} ms waiting for its batch and in the queue", f"{executes:.1f} ms executing"]
+    lines = [
+        f"On average a request takes {one.mean_ms:.1f} ms: it waits {one.wait_ms:.1f} ms for its batch and in the "
+        f"queue, and executes for {executes:.1f} ms."
+    ]
     if neighbours > 0:
-        parts[1] += f" (at its slowest partition {neighbours:.1f} ms of it by neighbours)"
+        lines.append(f"Neighbours on the GPU take {neighbours:.1f} ms of that, at the slowest of its partitions.")
     sizes = sorted(one.batch_sizes.items(), key=lambda item: -item[1])[:3]
-    often = ", ".join(f"{counted(size, 'request')} ({share:.0%})" for size, share in sizes)
-    st.markdown(
-        literal(
-            f"Where the time goes: {one.mean_ms:.1f} ms on average, {' and '.join(parts)}. Batches most often had "
-            f"{often}; at most {one.queue_longest:,} waited at once."
-        )
-    )
+    often = ", ".join(f"{counted(size, 'request')} ({share:.0%})" for size, share in sizes if share >= LEAST_SAID)
+    lines.append(f"Its batches most often had {often}.")
+    lines.append(f"At most {counted(one.queue_longest, 'request')} waited at once.")
+    st.markdown(f"**Where the time goes**\n{listed(lines)}")
 
+
+LEAST_SAID = 0.005
+"""Of the batches: a size that is rarer is not said."""
 
 NEIGHBOURS = ("cache contention", "scheduling contention", "throttling", "neighbour")
 """Causes of execution time that are not the service's own."""

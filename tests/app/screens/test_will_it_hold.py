@@ -13,7 +13,7 @@ from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic, simulated
 from sliceplan.app.session.session import Result
-from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
+from sliceplan.app.tables.simulation import WORDS, simulation_table, verdict_in_words, worst_first
 from sliceplan.app.widgets import simulation
 from sliceplan.app.widgets.job_progress import begin
 from sliceplan.app.widgets.making_it_hold import promising
@@ -54,7 +54,12 @@ def test_the_screen_says_at_once_of_every_service_whether_it_holds(opened):
     found = opened.session_state["session"].results["simulate"].value.report
     late = [one for one in found.services if one.holds == "no"]
     assert late
-    assert f"not for {len(late)}; worst: " in texts(opened.error)
+    (said,) = [one.value for one in opened.error]
+    keeping = [one for one in found.services if one.holds == "yes"]
+    assert said.startswith("It does not hold. 99 % of requests are to be in time, for each of 8 services.")
+    assert f"{len(late)} miss that. {len(keeping)} keep it." in said
+    worst = min(found.services, key=lambda one: one.in_time)
+    assert f"The worst is {worst.workload}: {worst.in_time:.1%} in time." in said
     (table,) = [frame.value for frame in opened.dataframe]
     assert set(table["service"]) == {workload.name for workload in FULL.workloads}
     assert list(table["holds"])[: len(late)] == ["no"] * len(late)
@@ -69,7 +74,7 @@ def test_every_control_answers_at_once(opened):
     settled(opened)
     half = opened.session_state["session"].results["simulate"].value
     assert (half.report.load, half.traffic.arrivals) == (0.5, "even")
-    assert "It holds: 99 % of requests within the SLO for all 8 services." in texts(opened.success)
+    assert "It holds. 99 % of requests are in time for all 8 services." in texts(opened.success)
 
 
 def test_a_queue_that_grows_without_end_is_said_with_its_figures(opened):
@@ -90,7 +95,7 @@ def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened)
     assert session.problem.settings.latency == "percentile"
     assert session.answer.plan.cost_per_hour > before.plan.cost_per_hour
     settled(opened)
-    assert "It holds: 99 % of requests within the SLO for all 8 services." in texts(opened.success)
+    assert "It holds. 99 % of requests are in time for all 8 services." in texts(opened.success)
     assert "make_it_hold" not in [button.key for button in opened.button]
 
 
@@ -181,6 +186,8 @@ def test_the_chart_has_every_service_with_its_verdict(plan, quantile):
     for text, one in zip(figure.layout.yaxis.ticktext, services, strict=True):
         assert text.startswith(one.workload)
         assert ("does not hold" in text) == (one.holds == "no")
+        assert text.endswith(f"SLO {one.slo_ms:g} ms")
+    assert "SLO" in figure.layout.xaxis.ticktext[list(figure.layout.xaxis.tickvals).index(100)]
     assert all(0 <= x <= FARTHEST for trace in figure.data if not trace.showlegend for x in trace.x if x is not None)
 
 
@@ -191,6 +198,17 @@ def test_the_histogram_has_all_requests_and_those_that_are_late_in_red(report):
         assert sum(bars.y) == pytest.approx(100)
         late = sum(y for y, colour in zip(bars.y, bars.marker.color, strict=True) if colour == MISSES)
         assert late == pytest.approx(100 * (1 - one.in_time), abs=1e-6)
+
+
+def test_what_is_too_close_to_tell_and_what_never_came_are_counted_apart(report):
+    first, second, *others = report.services
+    known = [one.model_copy(update={"holds": "yes"}) for one in others]
+    close = first.model_copy(update={"holds": "unsure"})
+    silent = second.model_copy(update={"holds": "unknown"})
+    said = verdict_in_words(report.model_copy(update={"services": (close, silent, *known), "missing": ()}))
+    assert said.startswith("Not sure. ")
+    assert "6 keep it. 1 is too close to tell: more requests would. Of 1 nothing is known" in said
+    assert "The worst" not in said
 
 
 def test_the_worst_come_first_in_words_and_figures(report):
