@@ -23,6 +23,14 @@ def promise_badge(plan: Plan) -> tuple[str, Colour] | None:
     return "All requests in time, if evenly spaced", "blue"
 
 
+def promise_at_first(problem: Problem, plan: Plan) -> str:
+    """Returns what is promised for somebody who reads it for the first time: how requests are dealt is left out."""
+    if plan.promise is None or plan.promise.latency != "percentile":
+        return promise_sentence(problem, plan)
+    share = f"{100 * (plan.promise.quantile or 0.0):.10g} %"
+    return f"{share} of requests are answered within their latency limit (SLO), if they come at random."
+
+
 def promise_sentence(problem: Problem, plan: Plan) -> str:
     """Returns what is promised of requests; empty: there is no plan."""
     if promise_badge(plan) is None:

@@ -9,10 +9,11 @@ from sliceplan.app.session.deep_link import WHAT_IF
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
+from sliceplan.app.tables.promise import promise_at_first
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.app.widgets.words import PROMISE, meaning
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.judged import judged
@@ -21,7 +22,6 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.model.words import boards_in_words, boards_of, counted
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
-from sliceplan.solver.wording.promise import promise_in_words
 from sliceplan.solver.wording.summary import plan_summary
 
 from .own_services import ask_for_services, open_and_solve
@@ -44,6 +44,11 @@ CHANGES = {
     "Half the traffic?": WhatIf(rate=0.5),
     "Half the latency?": WhatIf(slo=0.5),
 }
+
+OF_MIG = (
+    "MIG is drawn by memory: grey is free memory, and the compute beside it may be in use. A size such as 1g.10gb is 1 "
+    "of 7 compute slices with 10 GB. "
+)
 
 MOST_DRAWN = 12
 """GPUs in the picture; the screen Plan draws them all."""
@@ -111,15 +116,16 @@ def _show_answer(session: Session, answer: Answer) -> None:
         _show_saved(second, third, hourly, None if alone is None else alone.cost_per_hour)
     else:
         _show_capacity(second, third, plan)
-    st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}", help=meaning("proven least"))
-    st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.", help=PROMISE)
+    st.markdown(f"**What is proven:** {literal(in_plain_words(problem, plan).proof)}", help=meaning("proven least"))
+    st.markdown(f"**What is promised:** {literal(sentence(promise_at_first(problem, plan)))}", help=PROMISE)
     seen, called = shown(session, problem, plan), shown(session, problem, problem)
     drawn = seen.gpus[:MOST_DRAWN]
     show_picture(session, made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn)), "fleet")
     left = len(plan.gpus) - len(drawn)
     st.caption(
-        "Each bar is a GPU, each colour a service, to scale: MIG instances by their memory, so where some is free "
-        "compute may be used up. Point at a partition for its batch, latency and load."
+        "Each bar is a GPU, divided into partitions to scale; each colour is a service. "
+        + (OF_MIG if any(gpu.sharing == "mig" for gpu in drawn) else "")
+        + "Point at a partition for its batch, latency and load."
         + (f" {left:,} more GPUs are on the screen Plan." if left else "")
     )
     with st.container(horizontal=True):

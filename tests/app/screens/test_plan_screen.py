@@ -10,7 +10,6 @@ from support.app_screens import press, screen, session_with, settled, switch, te
 from sliceplan.app.jobs.searching_on import longer
 from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Result, open_problem
-from sliceplan.app.tables.promise import promise_badge
 from sliceplan.app.tables.verdict import verdict
 from sliceplan.app.tables.why_here import why_here
 from sliceplan.app.widgets.traffic import QUANTILES, offered_quantiles, usual_traffic
@@ -19,7 +18,7 @@ from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.plan import Promise, Search, Status, Unserved
+from sliceplan.solver.model.plan import Search, Status, Unserved
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.performance.resolve import resolve
@@ -313,17 +312,6 @@ def test_that_late_requests_are_not_planned_for_is_as_visible_as_the_proof_and_o
     assert [badge.split("-badge[")[0] for badge in badges] == [":green", ":blue"]
     assert "99 % of requests in time" in badges[1]
     assert "make_it_hold" not in [button.key for button in page.button]
-
-
-def test_what_breaks_a_rule_promises_nothing():
-    problem = shop()
-    plan = solve(problem)
-    assert promise_badge(plan) is not None
-    assert promise_badge(plan.model_copy(update={"status": Status.VIOLATING})) is None
-    even = plan.model_copy(
-        update={"promise": Promise(latency="worst_case", quantile=None, dispatch=None, process_queues=None)}
-    )
-    assert promise_badge(even)[1] == "blue"
 
 
 def test_a_press_plans_with_estimates_for_a_type_that_was_left_out():

@@ -78,3 +78,11 @@ def test_what_gpus_could_carry_stands_beside_what_they_cost():
     assert metrics["It costs"] == "$13.72 / hour"
     assert metrics["Could carry, requests/s"] == metrics["Proven most, requests/s"] == "12,563.5"
     assert "Without sharing" not in metrics
+
+
+def test_what_is_promised_and_drawn_is_said_for_a_first_reader_and_of_mig_only_where_it_is_used():
+    cut, shared = (press(screen("start", session_with(name)), "solve") for name in ("demo", "igniter"))
+    assert "99 % of requests are answered within their latency limit (SLO)" in texts(cut.markdown)
+    assert "1g.10gb is 1 of 7 compute slices" in texts(cut.caption)
+    assert "divided into partitions to scale" in texts(shared.caption)
+    assert "compute slices" not in texts(shared.caption)
