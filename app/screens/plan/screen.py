@@ -73,8 +73,12 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     _show_warnings(plan)
     if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)
-    view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, LOADS, SERVICES, GPUS), side_by_side=True)
-    chosen, by = _choose(session, plan, with_colours=view == FLEET)
+    views, filters = st.columns([5, 2])
+    with views:
+        view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, LOADS, SERVICES, GPUS), side_by_side=True)
+    with filters.popover("Filter and colours" if view == FLEET else "Filter", key=f"plan_filter_{view}"):
+        chosen, by = _choose(session, plan, with_colours=view == FLEET)
+    _say_what_is_shown(chosen, by)
     gpus = chosen.gpus_of(plan)
     if not gpus:
         st.info("No GPU of the plan fits this choice. Take something out of it.")
@@ -114,33 +118,29 @@ def _show_warnings(plan: Plan) -> None:
 def _choose(session: Session, plan: Plan, *, with_colours: bool) -> tuple[GpuFilter, ColourBy]:
     """Lets the user choose what to look at; only what the plan has different values of is offered. And the colours."""
     names, nodes, types = made_once("plan.options", (plan,), lambda: _options(plan))
-    offers: list[str] = ["services"]
-    offers += ["nodes"] if len(nodes) > 1 else []
-    offers += ["types"] if len(types) > 1 else []
-    offers += ["colours"] if with_colours else []
-    offers += ["missed"] if plan.violations else []
-    columns = dict(zip(offers, st.columns([2 if offer == "services" else 1 for offer in offers]), strict=True))
-    with columns["services"]:
-        services = choose_some(
-            session, "plan.services", "Services", names, "shows the GPUs where they run, and dims their neighbours"
-        )
+    by: ColourBy = COLOUR_BY[0]
     chosen_nodes: list[str] = []
     chosen_types: list[str] = []
-    only_missed = False
-    by: ColourBy = COLOUR_BY[0]
-    if "colours" in columns:
-        with columns["colours"]:
-            by = choose_one(session, "plan.colour_by", "Colour by", COLOUR_BY)
-    if "nodes" in columns:
-        with columns["nodes"]:
-            chosen_nodes = choose_some(session, "plan.nodes", "Nodes", nodes)
-    if "types" in columns:
-        with columns["types"]:
-            chosen_types = choose_some(session, "plan.types", "GPU types", types)
-    if "missed" in columns:
-        with columns["missed"]:
-            only_missed = choose_whether(session, "plan.missed", "Only missed SLOs")
+    services = choose_some(
+        session, "plan.services", "Services", names, "shows the GPUs where they run, and dims their neighbours"
+    )
+    if len(nodes) > 1:
+        chosen_nodes = choose_some(session, "plan.nodes", "Nodes", nodes)
+    if len(types) > 1:
+        chosen_types = choose_some(session, "plan.types", "GPU types", types)
+    if with_colours:
+        by = choose_one(session, "plan.colour_by", "Colour by", COLOUR_BY)
+    only_missed = bool(plan.violations) and choose_whether(session, "plan.missed", "Only missed SLOs")
     return GpuFilter(tuple(services), tuple(chosen_nodes), tuple(chosen_types), only_missed), by
+
+
+def _say_what_is_shown(chosen: GpuFilter, by: ColourBy) -> None:
+    """Says what was chosen out of sight; nothing where all is shown as at first."""
+    said = [", ".join(some) for some in (chosen.services, chosen.nodes, chosen.types) if some]
+    said += ["only missed SLOs"] * chosen.only_missed
+    said += [f"coloured by {by}"] * (by != COLOUR_BY[0])
+    if said:
+        st.caption(literal(f"Shown: {'; '.join(said)}."))
 
 
 def _options(plan: Plan) -> tuple[list[str], list[str], list[str]]:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from sliceplan.app.tables.promise import promise_sentence
 from sliceplan.app.widgets.boards import show_boards
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
 from sliceplan.solver.model.objective import COST
@@ -37,13 +37,18 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) 
         _show_capacity(plan, own)
     words = in_plain_words(problem, plan)
     lines = [("What to rent", words.bought), ("What it costs", _over_time(plan))]
-    lines += [("What is proven", words.proof), ("What is promised", promise_sentence(problem, plan))]
+    lines += [("What is proven", words.proof), ("What is promised", _promise(problem, plan))]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
     lines += [] if goes_on or plan.capacity is not None else [("What sharing saves", _saved(plan, alone))]
     st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
+
+
+def _promise(problem: Problem, plan: Plan) -> str:
+    said = promise_sentence(problem, plan)
+    return said and sentence(said)
 
 
 def _over_time(plan: Plan) -> str:

@@ -54,8 +54,10 @@ def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
     page = press(screen("plan", session_with(shop())), "solve")
     look_at(page, "Services")
     assert len(table_with(page, "slack")) == 8
+    assert "Shown:" not in texts(page.caption)
     page.multiselect(key="plan.services").set_value(["ad-ranking"]).run()
     assert list(table_with(page, "slack")["service"]) == ["ad-ranking"]
+    assert "Shown: ad-ranking." in texts(page.caption)
     look_at(page, "GPUs")
     assert list(table_with(page, "cost per hour")["GPU"]) == ["A100-80GB/2"]
     switch(page, "workloads")
@@ -303,7 +305,9 @@ def test_that_late_requests_are_not_planned_for_is_as_visible_as_the_proof_and_o
     badges = [one.value for one in page.markdown if "-badge[" in one.value]
     assert [badge.split("-badge[")[0] for badge in badges] == [":green", ":orange"]
     assert "Late requests not planned for" in badges[1]
-    assert "takes at most 50 % of its SLO; how many requests are late is not planned for" in texts(page.markdown)
+    assert "A batch takes at most 50 % of its SLO; how many requests are late is not planned for" in texts(
+        page.markdown
+    )
     press(page, "make_it_hold")
     assert not page.exception
     assert "**It holds with:**" in texts(page.markdown)
