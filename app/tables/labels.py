@@ -147,7 +147,7 @@ SETTINGS: Mapping[str, Label] = {
         "The search ends as soon as its plan is proven to be so near to the best; 0.01 is 1 %, 0 goes on to the proof.",
     ),
 }
-"""In the order in which they are asked: the name of a setting -> what it is called."""
+"""The name of a setting -> what it is called."""
 
 ONLY_OF_FILES = re.compile(r"\w+_\w+")
 """Names that are no words of English, so that each place where one stands means the field."""

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from problems.instances import random_problem
 from problems.small_problem import GOOD
-from support.browser_walk import click, go, load_example, load_problem, press, settle
+from support.browser_walk import click, go, load_example, load_problem, press, select_first_rate, settle
 from support.for_everyone import assert_for_everyone, breaches, show_in
 from support.hostile_inputs import packed
 
@@ -76,6 +76,13 @@ def test_what_opens_after_a_press_is_for_everyone(page, axe):
     for scheme in ("dark", "light"):
         show_in(page, scheme)
         assert breaches(page, axe, scheme) == [], scheme
+
+
+def test_a_wrong_row_is_for_everyone(page, axe):
+    select_first_rate(page)
+    page.keyboard.press("Delete")
+    expect(page.locator(".row_marks > li")).to_contain_text("is missing")
+    assert_for_everyone(page, axe, "a wrong row")
 
 
 def test_layers_on_cores_are_for_everyone(page, axe):

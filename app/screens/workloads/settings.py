@@ -14,6 +14,15 @@ from .editors import note_edit, start_of
 
 IN_A_ROW = 3
 
+GROUPS = {
+    "Aim": ("objective", "capacity_weights"),
+    "Promise": ("latency", "quantile", "slo_fraction", "dispatch", "process_queues"),
+    "How services run": ("max_processes", "turns", "mps_rules", "bda"),
+    "What is kept free": ("headroom", "spare_services", "spare_rate", "spare_gpu_loss", "shadow_percent"),
+    "Search": ("time_limit_s", "gap"),
+}
+"""The settings by what they decide, those that most people change first."""
+
 UNWEIGHTED = Settings.model_fields["capacity_weights"].default
 """Where requests/s are not the aim, nothing weighs them."""
 
@@ -22,13 +31,15 @@ def edit_settings(session: Session) -> None:
     """Draws the settings of the problem."""
     values, number = start_of(session).settings, session.editor
     with st.expander(literal(f"Settings: {settings_in_words(session.tables.settings)}"), key="fold_settings"):
-        columns: list[Any] = []
-        for name, label in SETTINGS.items():
-            columns = columns or list(st.columns(IN_A_ROW))
-            column = columns.pop(0)
-            _ask(column, session, name, label, values[name], number)
-            if name == "slo_fraction" and session.tables.settings["latency"] != "execution":
-                column.caption("Not what is promised here: only published planners go by it.")
+        for title, names in GROUPS.items():
+            st.markdown(f"**{title}**")
+            columns: list[Any] = []
+            for name in names:
+                columns = columns or list(st.columns(IN_A_ROW))
+                column = columns.pop(0)
+                _ask(column, session, name, SETTINGS[name], values[name], number)
+                if name == "slo_fraction" and session.tables.settings["latency"] != "execution":
+                    column.caption("Not what is promised here: only published planners go by it.")
 
 
 def _ask(place: Any, session: Session, name: str, label: Label, value: Any, number: int) -> None:

@@ -11,6 +11,7 @@ from support.app_screens import screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.workloads.beginning import SHOWS
 from sliceplan.app.screens.workloads.editors import note_edit
+from sliceplan.app.screens.workloads.settings import GROUPS
 from sliceplan.app.session import problem_state as stated_module
 from sliceplan.app.session.problem_state import findings_of, redo, same_tables, state, stated, undo
 from sliceplan.app.session.session import open_problem, tables_of
@@ -27,6 +28,7 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.price_book import load_price_books
+from sliceplan.solver.model.problem import Settings
 
 DEMO = tables_of(example_problems()["demo"])
 
@@ -306,6 +308,10 @@ def test_folds_say_what_is_in_them_and_open_by_themselves_where_that_is_nothing(
     page.run()
     assert folds(page)["Fleet"].label.startswith("Fleet: no GPUs")
     assert folds(page)["Fleet"].proto.expanded
+
+
+def test_every_setting_is_asked_once():
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(Settings.model_fields)
 
 
 def test_a_fold_with_a_wrong_row_is_marked():
