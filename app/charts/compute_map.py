@@ -16,8 +16,8 @@ from .texts import in_chart
 LOOKS = {
     "used": Look(PALETTE[0]),
     "idle in partitions": Look(IDLE),
-    "in no partition, room for one": Look(FREE_ROOM),
-    "in no partition, out of reach": Look(WASTED),
+    "room for a partition": Look(FREE_ROOM),
+    "out of reach": Look(WASTED),
 }
 
 
@@ -41,6 +41,17 @@ def compute_map(gpus: Sequence[tuple[int, PlannedGpu]], cuts: Sequence[GpuCut], 
     return gpu_bars(only, bars, legend, labels_of(only))
 
 
+def compute_parts(gpus: Sequence[PlannedGpu], cuts: Sequence[GpuCut], use: ComputeUse) -> dict[str, float]:
+    """Returns how much of the compute of all GPUs of a plan is of each kind (LOOKS), 0 to 1, together 1."""
+    total, held = float(use.whole_sms.sum()), float(use.sms.sum())
+    busy, room = float(use.busy_sms.sum()), 0.0
+    for at, (gpu, cut) in enumerate(zip(gpus, cuts, strict=True)):
+        own = float(use.sms[int(use.first[at]) : int(use.first[at]) + len(gpu.partitions)].sum())
+        room += (float(use.whole_sms[at]) - own) * _reachable(gpu, cut)
+    parts = (busy, held - busy, room, total - held - room)
+    return {name: max(0.0, part) / total for name, part in zip(LOOKS, parts, strict=True)}
+
+
 def compute_bars(gpu: PlannedGpu, at: int, cut: GpuCut, use: ComputeUse, *, with_text: bool = True) -> Iterator[Bar]:
     """Yields what is drawn of a GPU: of each partition what is used and what is idle, then what no partition has."""
     first, whole = int(use.first[at]), float(use.whole_sms[at])
@@ -57,8 +68,8 @@ def compute_bars(gpu: PlannedGpu, at: int, cut: GpuCut, use: ComputeUse, *, with
         start += held
     reachable = (1 - start) * _reachable(gpu, cut)
     for width, kind in (
-        (reachable, "in no partition, room for one"),
-        (1 - start - reachable, "in no partition, out of reach"),
+        (reachable, "room for a partition"),
+        (1 - start - reachable, "out of reach"),
     ):
         if width > 1e-9:
             yield Bar(gpu.id, start, width, f"{gpu.id}<br>{width:.0%} of its compute is {kind}", LOOKS[kind])

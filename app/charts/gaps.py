@@ -49,11 +49,11 @@ def gap_chart(comparison: Comparison) -> go.Figure:
             y=[plan.planner for plan in dearer],
             x=[bound] * len(dearer),
             marker={"color": NEEDED},
-            legendrank=999,  # before the rest, over which it is drawn
+            legendrank=NEXT,  # before the rest, over which it is drawn
             hovertemplate="%{y}: at least $%{x:,.2f} per hour is needed<extra></extra>",
         )
     if broken:
-        _add_broken(figure, broken)
+        _add_broken(figure, broken, bound)
     drawn = [plan for plan in comparison.plans if plan.planner in gaps or plan in broken]
     highest = max([plan.cost_per_hour or 0.0 for plan in drawn], default=1.0)
     _add_bound(figure, bound, is_right=bound > highest / 2)
@@ -63,8 +63,15 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         barmode="overlay",
         height=legend_px + LINE_PX + 50 + ROW_HEIGHT * len(order),
         margin={"l": 10, "r": 150 if broken else TEXT_PX, "t": legend_px + LINE_PX, "b": 50},
-        legend=legend_on_top(traceorder="normal"),
-        xaxis={"title": "USD per hour", "tickprefix": "$", "range": [0, highest], "fixedrange": True},
+        legend=legend_on_top(traceorder="normal", xref="container"),
+        xaxis={
+            "title": "USD per hour",
+            "tickprefix": "$",
+            "range": [0, highest],
+            "nticks": 4,
+            "tickangle": 0,
+            "fixedrange": True,
+        },
         yaxis={
             "autorange": "reversed",
             "automargin": True,
@@ -75,6 +82,10 @@ def gap_chart(comparison: Comparison) -> go.Figure:
     )
     name_planners(figure, order)
     return figure
+
+
+FIRST, NEXT, REST = 1, 2, 3
+"""Places in the legend, which are others than the order of drawing."""
 
 
 def _usd(plan: Plan) -> str:
@@ -88,6 +99,7 @@ def _add_bars(figure: go.Figure, name: str, colour: str, plans: Sequence[Plan], 
         y=[plan.planner for plan in plans],
         x=[plan.cost_per_hour for plan in plans],
         marker={"color": colour},
+        legendrank=FIRST if colour == BEST else REST,
         text=said,
         textposition="outside",
         cliponaxis=False,
@@ -111,7 +123,7 @@ def _add_bound(figure: go.Figure, bound: float, *, is_right: bool) -> None:
     )
 
 
-def _add_broken(figure: go.Figure, broken: Sequence[Plan]) -> None:
+def _add_broken(figure: go.Figure, broken: Sequence[Plan], bound: float) -> None:
     figure.add_bar(
         name="does not hold",
         orientation="h",
@@ -127,7 +139,7 @@ def _add_broken(figure: go.Figure, broken: Sequence[Plan]) -> None:
     )
     for plan in broken:
         figure.add_annotation(
-            x=plan.cost_per_hour,
+            x=max(plan.cost_per_hour or 0.0, bound),  # not over the line
             y=plan.planner,
             text=f"{_usd(plan)}, does not hold:<br>{_missing(plan, in_short=True)}",
             align="left",

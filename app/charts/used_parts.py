@@ -1,4 +1,4 @@
-"""How much of all GPUs is used, idle in partitions or in none: a bar for compute and one for memory."""
+"""How much of all GPUs is used, idle in partitions, or free: a bar for compute and one for memory."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ COLOURS = {
     "idle in partitions": IDLE,
     "kept free": PALETTE[1],
     "room for a partition": FREE_ROOM,
-    "in no partition": WASTED,
+    "out of reach": WASTED,
 }
 """By what a part of a bar is."""
 
@@ -31,18 +31,8 @@ MEMORY_STATES = {
     SliceState.USED: "used",
     SliceState.KEPT_FREE: "kept free",
     SliceState.FREE: "room for a partition",
-    SliceState.OUT_OF_REACH: "in no partition",
+    SliceState.OUT_OF_REACH: "out of reach",
 }
-
-
-def compute_parts(internal_slack: float, external_fragmentation: float) -> dict[str, float]:
-    """Returns the parts of all compute, which add up to 1; arguments as in Metrics."""
-    held = 1 - external_fragmentation
-    return {
-        "used": held * (1 - internal_slack),
-        "idle in partitions": held * internal_slack,
-        "in no partition": external_fragmentation,
-    }
 
 
 def memory_parts(gpus: Sequence[PlannedGpu]) -> dict[str, float]:

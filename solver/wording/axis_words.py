@@ -3,8 +3,8 @@
 from ..model.sweep_report import AxisKind
 
 UNITS: dict[AxisKind, tuple[str, str]] = {
-    "rate": ("rate of all services, factor", "rate of {}, requests/s"),
-    "slo": ("SLO of all services, factor", "SLO of {}, ms"),
+    "rate": ("every rate, times", "rate of {}, requests/s"),
+    "slo": ("every SLO, times (less is stricter)", "SLO of {}, ms"),
     "headroom": ("headroom of all services", "headroom of {}"),
     "price": ("price", "price of {}, USD per hour"),
     "count": ("count", "number of {}"),

@@ -125,6 +125,6 @@ def test_the_cheapest_fleet_and_what_matters_most(page):
     expect(page.get_by_role("heading", name="Cheapest fleet:")).to_be_visible()
     look(page, "25-cheapest-fleet")
     view(page, "Sensitivities")
-    expect(page.get_by_text("priced at the present plan's slice prices")).to_be_visible()
+    expect(page.get_by_text("priced by the present plan's partition sizes")).to_be_visible()
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_attached()
     look(page, "26-sensitivities")

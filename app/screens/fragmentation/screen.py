@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from sliceplan.app.charts.compute_map import compute_map
+from sliceplan.app.charts.compute_map import compute_map, compute_parts
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.slice_map import slice_map
-from sliceplan.app.charts.used_parts import COMPUTE, MEMORY, compute_parts, memory_parts, used_parts_chart
+from sliceplan.app.charts.used_parts import COMPUTE, MEMORY, memory_parts, used_parts_chart
 from sliceplan.app.jobs.defragmenting import defragmented
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
@@ -27,7 +27,7 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.plan_files import dump_plan
-from sliceplan.solver.metrics.compute_use import compute_use
+from sliceplan.solver.metrics.compute_use import ComputeUse, compute_use
 from sliceplan.solver.metrics.plan_metrics import measure
 from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
@@ -103,8 +103,9 @@ def _chosen(session: Session) -> Answer | None:
 
 
 def _show_metrics(plan: Plan, metrics: Metrics) -> None:
-    parts = compute_parts(metrics.internal_slack or 0.0, metrics.external_fragmentation or 0.0)
-    used, idle, holes = parts.values()
+    holes = metrics.external_fragmentation or 0.0
+    idle = (1 - holes) * (metrics.internal_slack or 0.0)
+    used = 1 - holes - idle
     st.header(f"{100 * (1 - used):.0f} % of what {boards_in_words(plan.gpus)} could compute is idle")
     at_work, in_partitions, in_none = st.columns(3)
     at_work.metric("Used", f"{used:.1%}", help="how much of all SMs the rates keep busy, estimated")
@@ -137,7 +138,12 @@ def _fits_more(metrics: Metrics) -> bool:
 
 def _show_map(session: Session, answer: Answer, plan: Plan, metrics: Metrics) -> None:
     st.header("Where the room is")
-    _show_parts(session, plan, metrics)
+    use = made_once(
+        "fragmentation.use",
+        (answer.problem, answer.plan),
+        lambda: compute_use(answer.problem, answer.plan, known_profiles()),
+    )
+    _show_parts(session, plan, metrics, use)
     kinds = [COMPUTE, MEMORY] if any(gpu.sharing == "mig" for gpu in plan.gpus) else [COMPUTE]
     kind = COMPUTE
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -148,24 +154,24 @@ def _show_map(session: Session, answer: Answer, plan: Plan, metrics: Metrics) ->
     if not gpus:
         st.info("Nothing is free on any GPU.")
         return
-    figure = made_once("fragmentation.map", (plan, metrics, only_room, kind), lambda: _map(answer, metrics, gpus, kind))
+    figure = made_once("fragmentation.map", (plan, metrics, only_room, kind), lambda: _map(metrics, use, gpus, kind))
     show_picture(session, figure, "slot_map")
     more = f" Of {len(gpus):,} GPUs, the first {MOST_DRAWN:,} are drawn." if len(gpus) > MOST_DRAWN else ""
     st.caption(f"{SAID[kind]}{more}")
 
 
-def _show_parts(session: Session, plan: Plan, metrics: Metrics) -> None:
-    rows = {COMPUTE: compute_parts(metrics.internal_slack or 0.0, metrics.external_fragmentation or 0.0)}
+def _show_parts(session: Session, plan: Plan, metrics: Metrics, use: ComputeUse) -> None:
+    rows = {COMPUTE: compute_parts(plan.gpus, metrics.gpus, use)}
     memory = made_once("fragmentation.memory", (plan,), lambda: memory_parts(plan.gpus))
     if memory:
         rows[MEMORY] = memory
     show_picture(session, used_parts_chart(rows), "used-parts")
 
 
-def _map(answer: Answer, metrics: Metrics, gpus: Sequence[tuple[int, PlannedGpu]], kind: str) -> Figure:
+def _map(metrics: Metrics, use: ComputeUse, gpus: Sequence[tuple[int, PlannedGpu]], kind: str) -> Figure:
     if kind == MEMORY:
         return slice_map([gpu for _, gpu in gpus])
-    return compute_map(gpus, metrics.gpus, compute_use(answer.problem, answer.plan, known_profiles()))
+    return compute_map(gpus, metrics.gpus, use)
 
 
 def _with_room(plan: Plan, metrics: Metrics) -> list[tuple[int, PlannedGpu]]:

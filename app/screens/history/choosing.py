@@ -14,6 +14,9 @@ SAID = Kept[str]("history.said")
 COLUMNS = {
     SAVED: st.column_config.DatetimeColumn(SAVED, format="YYYY-MM-DD HH:mm"),
     "cost per hour": st.column_config.NumberColumn("cost per hour", format="$%.2f"),
+    # A number alone would be a card's title on a phone.
+    "plan": st.column_config.NumberColumn("plan", format="plan %d"),
+    "sweep": st.column_config.NumberColumn("sweep", format="sweep %d"),
     "gap": st.column_config.NumberColumn("gap", format="%.1f %%"),
 }
 

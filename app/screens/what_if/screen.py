@@ -22,6 +22,13 @@ VIEWS: dict[str, Callable[[Session], None]] = {
 }
 """One at a time, so that a moved slider draws nothing else."""
 
+ABOUT = {
+    "Sliders": "Change one thing and see the new plan beside the present one. Nothing changes until you adopt it.",
+    "Sweep": "What the fleet costs over a range of one thing, or two, and which service forces each step.",
+    "Cheapest fleet": "Which mix of GPU types serves the same services for the fewest dollars.",
+    "Sensitivities": "What the cost depends on most: each rate, SLO and price, a little lower and a little higher.",
+}
+
 
 def show(session: Session) -> None:
     """Draws the screen."""
@@ -41,4 +48,5 @@ def show(session: Session) -> None:
         label_visibility="collapsed",
     )
     VIEW.keep(session, view)
+    st.caption(ABOUT[view or "Sliders"])
     VIEWS[view or "Sliders"](session)

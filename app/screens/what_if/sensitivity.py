@@ -1,4 +1,4 @@
-"""What the cost depends on most, at the slice prices of the present plan."""
+"""What the cost depends on most, at the prices of the present plan's partition sizes."""
 
 import streamlit as st
 
@@ -41,7 +41,10 @@ def show_sensitivities(session: Session) -> None:
         return
     warn_if_outdated(session, answer.problem)
     if answer.plan.prices is None:
-        st.info("Slice prices are known for plans of `exact` without partitions that are kept free; this one has none.")
+        st.info(
+            "Prices of partition sizes are known for plans of `exact` without partitions that are kept free; this one "
+            "has none."
+        )
         return
     by, number = st.columns(2)
     percent = by.select_slider(
@@ -58,6 +61,7 @@ def show_sensitivities(session: Session) -> None:
     effects: tuple[Sensitivity, ...] = tuple(shown(session, answer.problem, one) for one in found.value)
     telling = [one for one in effects if one.effect >= LEAST_USD]
     if telling:
+        st.header(f"What {percent} % less or more would change, the greatest first")
         show_picture(session, tornado_chart(telling[:most], percent / 100), "sensitivities")
         said = f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself."
     else:
@@ -65,9 +69,9 @@ def show_sensitivities(session: Session) -> None:
     small = len(effects) - len(telling)
     others = f" {small:,} more make less than a cent per hour." if telling and small else ""
     st.caption(
-        f"{said}{others} Effects are marginal: priced at the present plan's slice prices, which holds for changes "
-        "that are small beside the fleet and leaves out that GPUs come whole. A GPU's price is changed under the "
-        "present plan. For the exact cost of a change use the sliders or a sweep."
+        f"{said}{others} Effects are marginal: priced by the present plan's partition sizes, which holds for "
+        "changes that are small beside the fleet and leaves out that GPUs come whole. A GPU's price is changed under "
+        "the present plan. For the exact cost of a change use the sliders or a sweep."
     )
 
 

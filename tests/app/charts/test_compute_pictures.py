@@ -5,8 +5,8 @@ import pytest
 from problems.instances import problem_of
 from problems.shop import shop
 
-from sliceplan.app.charts.compute_map import LOOKS, compute_map
-from sliceplan.app.charts.used_parts import COMPUTE, MEMORY, compute_parts, memory_parts, used_parts_chart
+from sliceplan.app.charts.compute_map import LOOKS, compute_map, compute_parts
+from sliceplan.app.charts.used_parts import COMPUTE, MEMORY, memory_parts, used_parts_chart
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -29,32 +29,33 @@ def lengths(problem, plan):
 def test_bars_are_as_long_as_the_figures_say(name):
     problem = example_problems()[name]
     plan = solve(problem)
-    parts = compute_parts(plan.metrics.internal_slack, plan.metrics.external_fragmentation)
+    parts = compute_parts(plan.gpus, plan.metrics.gpus, compute_use(problem, plan, shipped_profiles()))
     found, count = lengths(problem, plan), len(plan.gpus)
-    none = found["in no partition, room for one"] + found["in no partition, out of reach"]
-    # A gap beside each bar takes some of its length.
-    assert found["used"] / count == pytest.approx(parts["used"], abs=0.02)
-    assert found["idle in partitions"] / count == pytest.approx(parts["idle in partitions"], abs=0.02)
-    assert none / count == pytest.approx(parts["in no partition"], abs=0.02)
     assert sum(parts.values()) == pytest.approx(1)
+    for kind, part in parts.items():
+        # A gap beside each bar takes some of its length.
+        assert found[kind] / count == pytest.approx(part, abs=0.02)
+    slack, holes = plan.metrics.internal_slack, plan.metrics.external_fragmentation
+    assert parts["used"] == pytest.approx((1 - slack) * (1 - holes))
+    assert parts["room for a partition"] + parts["out of reach"] == pytest.approx(holes, abs=1e-9)
 
 
 def test_what_no_profile_can_use_is_told_from_room():
     problem = problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}])
     room = lengths(problem, solve(problem))
-    assert room["in no partition, room for one"] > 0.8
-    assert room["in no partition, out of reach"] == 0
+    assert room["room for a partition"] > 0.8
+    assert room["out of reach"] == 0
     two_of_three = example_problems()["parvagpu-s5"]
     left = lengths(two_of_three, solve(two_of_three))
-    assert left["in no partition, room for one"] == 0
-    assert left["in no partition, out of reach"] == pytest.approx(2 / 7, abs=0.01)
+    assert left["room for a partition"] == 0
+    assert left["out of reach"] == pytest.approx(2 / 7, abs=0.01)
 
 
 def test_all_gpus_together_have_a_bar_for_compute_and_one_for_memory():
     plan = solve(shop())
     memory = memory_parts(plan.gpus)
     assert sum(memory.values()) == pytest.approx(1)
-    compute = compute_parts(plan.metrics.internal_slack, plan.metrics.external_fragmentation)
+    compute = compute_parts(plan.gpus, plan.metrics.gpus, compute_use(shop(), plan, shipped_profiles()))
     figure = used_parts_chart({COMPUTE: compute, MEMORY: memory})
     total = {
         row: sum(bar.x[list(bar.y).index(row)] for bar in figure.data if row in bar.y) for row in (COMPUTE, MEMORY)
@@ -62,4 +63,4 @@ def test_all_gpus_together_have_a_bar_for_compute_and_one_for_memory():
     assert total == {COMPUTE: pytest.approx(100), MEMORY: pytest.approx(100)}
     assert next(bar for bar in figure.data if bar.name == "used").y == (COMPUTE, MEMORY)
     assert memory_parts(solve(example_problems()["igniter"]).gpus) == {}
-    assert np.isclose(memory["in no partition"], plan.metrics.wasted_memory_slices / (8 * len(plan.gpus)))
+    assert np.isclose(memory["out of reach"], plan.metrics.wasted_memory_slices / (8 * len(plan.gpus)))

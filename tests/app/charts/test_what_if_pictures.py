@@ -123,7 +123,7 @@ def test_steps_as_a_table():
     report = SweepReport(version=1, problem=reference(DEMO), axes=(RATE,), points=CURVE, steps=(STEP,), missing=0)
     (row,) = step_table(report).to_dict("records")
     assert row == {
-        "rate of all services, factor: from": 1.0,
+        "every rate, times: from": 1.0,
         "to": 1.5,
         "adds per hour": 2.0,
         "GPUs": "+1 T4",

@@ -171,7 +171,7 @@ def test_a_mix_has_the_time_of_a_search_for_each_type_and_one_for_all(monkeypatc
 def test_sensitivities_say_that_they_are_marginal():
     page = view(solved(), "Sensitivities")
     assert not page.exception
-    assert "priced at the present plan's slice prices" in texts(page.caption)
+    assert "priced by the present plan's partition sizes" in texts(page.caption)
 
 
 def opened(query):
