@@ -1,4 +1,4 @@
-"""Linear programs by GLOP are solved as scipy.optimize solves them, and say when there is no solution or no time."""
+"""Linear programs are solved as scipy.optimize solves them, and say when there is no solution or no time."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from sliceplan.solver.exact.backends import linear_program
 from sliceplan.solver.exact.backends.linear_program import least_cost
 from sliceplan.solver.exact.backends.sparse_rows import of_blocks, of_dense, sparse_rows
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_cost_and_duals_are_those_of_another_solver(seed):
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_cost_and_duals_are_those_of_another_solver(seed, few_columns):
     draw = np.random.default_rng(seed)
     constraints, variables = draw.integers(1, 8), draw.integers(1, 8)
     rows = np.where(draw.random((constraints, variables)) < 0.6, draw.integers(-3, 4, (constraints, variables)), 0.0)
@@ -20,7 +21,9 @@ def test_cost_and_duals_are_those_of_another_solver(seed):
     upper = lower + draw.integers(0, 5, constraints)
     least, most = np.full(variables, -2.0), draw.integers(-1, 6, variables).astype(float)
     cost = draw.normal(size=variables)
-    found = least_cost(cost, of_dense(rows), lower, upper, least=least, most=most, time_limit_s=10)
+    found = least_cost(
+        cost, of_dense(rows), lower, upper, least=least, most=most, few_columns=few_columns, time_limit_s=10
+    )
     other = linprog(
         cost, A_ub=np.vstack([rows, -rows]), b_ub=np.concatenate([upper, -lower]), bounds=np.stack([least, most], 1)
     )
@@ -37,20 +40,42 @@ def test_cost_and_duals_are_those_of_another_solver(seed):
     assert proven == pytest.approx(other.fun, abs=1e-6)
 
 
-@pytest.mark.parametrize(("cost", "most"), [(1.0, 1.0), (-1.0, np.inf)], ids=["infeasible", "unbounded"])
-def test_without_a_solution_there_is_none(cost, most):
-    rows = of_dense(np.array([[1.0]]))
-    assert (
-        least_cost(np.array([cost]), rows, np.array([2.0]), np.array([np.inf]), most=np.array([most]), time_limit_s=9)
-        is None
+FIRST = pytest.mark.parametrize("few_columns", [False, True], ids=["HiGHS first", "GLOP first"])
+
+
+def with_one_variable(cost, most, few_columns):
+    """Returns the answer of  min cost x,  x >= 2,  0 <= x <= most."""
+    rows, least, none = of_dense(np.array([[1.0]])), np.array([2.0]), np.array([np.inf])
+    return least_cost(
+        np.array([cost]), rows, least, none, most=np.array([most]), few_columns=few_columns, time_limit_s=9
     )
 
 
-def test_too_short_a_time_is_an_error():
+@FIRST
+@pytest.mark.parametrize(("cost", "most"), [(1.0, 1.0), (-1.0, np.inf)], ids=["infeasible", "unbounded"])
+def test_without_a_solution_there_is_none(cost, most, few_columns):
+    assert with_one_variable(cost, most, few_columns) is None
+
+
+@FIRST
+def test_too_short_a_time_is_an_error(few_columns):
     draw = np.random.default_rng(0)
     rows, limit = of_dense(draw.random((300, 900))), np.full(300, np.inf)
+    none = limit[:1].repeat(900)
     with pytest.raises(TimeoutError, match="of 900 variables was not solved in 1e-09 s"):
-        least_cost(draw.random(900), rows, np.ones(300), limit, most=limit[:1].repeat(900), time_limit_s=1e-9)
+        least_cost(draw.random(900), rows, np.ones(300), limit, most=none, few_columns=few_columns, time_limit_s=1e-9)
+
+
+@FIRST
+@pytest.mark.parametrize("failing", [["_by_highs"], ["_by_glop"], ["_by_highs", "_by_glop"]])
+def test_where_one_solver_fails_the_other_is_asked(failing, few_columns, monkeypatch):
+    for way in failing:
+        monkeypatch.setattr(linear_program, way, lambda *_: None)
+    found = with_one_variable(3.0, 9.0, few_columns)
+    if len(failing) == 2:
+        assert found is None
+    else:
+        assert found.cost == pytest.approx(6)
 
 
 def test_entries_are_sorted_and_blocks_placed():

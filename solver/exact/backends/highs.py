@@ -61,7 +61,7 @@ def run_highs(
         If HiGHS has an error on a program without whole variables, of which SCIP tells no duals.
     """
     parameters = mathopt.SolveParameters(
-        time_limit=_time(time_limit_s),
+        time_limit=time_limit(time_limit_s),
         random_seed=1,
         relative_gap_tolerance=max(0.0 if absolute_gap is not None else FINEST, gap / (1 + gap) * (1 - 1e-6)),
         absolute_gap_tolerance=absolute_gap,
@@ -79,11 +79,12 @@ def run_highs(
     except ENDED_WITH_ERROR:
         if not any(one.integer for one in model.variables()):
             raise
-        parameters.time_limit = _time(time_limit_s)
+        parameters.time_limit = time_limit(time_limit_s)
         return mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters, model_params=model_parameters)
 
 
-def _time(limit_s: float) -> timedelta | None:
+def time_limit(limit_s: float) -> timedelta | None:
+    """Returns the time that a program may take, no more than the whole search has left; None: as long as it takes."""
     left = at_most_left(limit_s)
     return None if left == inf else timedelta(seconds=left)
 

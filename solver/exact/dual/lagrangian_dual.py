@@ -416,7 +416,16 @@ def _master(
         objective = np.concatenate([-np.ones(sizes), np.zeros(types + 1)])
     none = np.full(len(limits), -np.inf)
     try:
-        answer = least_cost(objective, of_dense(rows), none, limits, least=least, most=most, time_limit_s=TIME_LIMIT_S)
+        answer = least_cost(
+            objective,
+            of_dense(rows),
+            none,
+            limits,
+            least=least,
+            most=most,
+            few_columns=True,
+            time_limit_s=TIME_LIMIT_S,
+        )
     except TimeoutError:  # the whole search has no more
         return None
     if answer is None:
