@@ -89,7 +89,7 @@ def generate_columns(
     _add(pool, start)
     started = time.monotonic()
     for _ in range(MOST_ROUNDS):
-        duals, _ = _master(list(pool.values()), wanted, price)
+        duals = _master(list(pool.values()), wanted, price)
         if time.monotonic() > started + 0.75 * (deadline - started):
             break
         before = len(pool)
@@ -128,8 +128,8 @@ def _judged_sets(table: ItemTable, sets: Ints) -> list[Column]:
     return found
 
 
-def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) -> tuple[Floats, float]:
-    """Returns the duals of the items, shape (item,), and the value of the linear program."""
+def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) -> Floats:
+    """Returns the duals of the items, shape (item,), of the linear program over these columns."""
     model = mathopt.Model(name="master")
     uses = [model.add_variable(lb=0) for _ in columns]
     terms: dict[int, list[mathopt.LinearTerm]] = {}
@@ -148,7 +148,7 @@ def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) 
     duals = np.zeros(len(wanted))
     for item, row in rows.items():
         duals[item] = max(result.dual_values(row), 0.0)
-    return duals, result.objective_value()
+    return duals
 
 
 @dataclass(frozen=True, eq=False)
