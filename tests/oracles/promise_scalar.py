@@ -22,10 +22,10 @@ def table():
     head, *lines = TABLE.read_text().splitlines()
     loads, rows = [float(cell) for cell in head.split(",")[3:]], {}
     for line in lines:
-        quantile, processes, batch, *known = map(float, line.split(","))
+        quantile, processes, batch, *known = map(int, line.split(","))
         if processes == 1:
-            latencies = [2.0] * (len(loads) - len(known)) + known
-            rows[quantile, int(batch)] = [max(latencies[: i + 1]) for i in range(len(latencies))]
+            latencies = [2.0] * (len(loads) - len(known)) + [one / 1000 if one else math.inf for one in known]
+            rows[quantile / 100_000, batch] = [max(latencies[: i + 1]) for i in range(len(latencies))]
     return loads, rows
 
 

@@ -7,6 +7,7 @@ replicas, vectors count them too: upwards to the least, downwards to the greates
 percentiles it reads the same tables.
 """
 
+import math
 from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise, product
 from pathlib import Path
@@ -149,9 +150,9 @@ def slot_table():
     head, *lines = TABLE.read_text().splitlines()
     loads, rows = [float(cell) for cell in head.split(",")[2:]], {}
     for line in lines:
-        quantile, batch, *known = map(float, line.split(","))
-        slacks = [1.0] * (len(loads) - len(known)) + known
-        rows[quantile, int(batch)] = [max(slacks[: i + 1]) for i in range(len(slacks))]
+        quantile, batch, *known = map(int, line.split(","))
+        slacks = [1.0] * (len(loads) - len(known)) + [one / 1000 if one else math.inf for one in known]
+        rows[quantile / 100_000, batch] = [max(slacks[: i + 1]) for i in range(len(slacks))]
     return loads, rows
 
 

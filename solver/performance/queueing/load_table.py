@@ -27,12 +27,12 @@ longer to import than a plan to make.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 
 from ..interference.prediction import Floats, Ints
+from .table_rows import read_rows
 
 MOST = 0.97
 """The greatest load: beyond it a queue is so long that its steady state takes a day to come."""
@@ -43,9 +43,6 @@ LEAST_SLACK = 2.0
 TOLERANCE = 1e-9
 
 FILE = "latency_quantiles.csv"
-
-KEYS = 3
-"""Cells before the latencies of a row: quantile, processes, batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +62,11 @@ class LoadTable:
 @cache
 def load_table() -> LoadTable:
     """Returns the table that is shipped."""
-    first, *lines = (files(__package__) / FILE).read_text("ascii").splitlines()
-    load = np.array([float(cell) for cell in first.split(",")[KEYS:]])
-    cells = np.fromstring(",".join(lines), sep=",")
-    ends = np.cumsum([line.count(",") + 1 for line in lines])
-    begins = np.concatenate(([0], ends[:-1]))
-    key = cells[begins[:, None] + np.arange(KEYS)]
-    is_latency = np.ones(cells.size, dtype=np.bool_)
-    is_latency[begins[:, None] + np.arange(KEYS)] = False
-    of_row = np.full((len(lines), load.size), LEAST_SLACK)
-    of_row[np.arange(load.size) >= load.size - (ends - begins - KEYS)[:, None]] = cells[is_latency]
-    quantile, processes, batch = (np.unique(of) for of in key.T)
-    at = tuple(np.searchsorted(nodes, of) for nodes, of in zip((quantile, processes, batch), key.T, strict=True))
+    rows = read_rows(FILE, LEAST_SLACK)
+    quantile, processes, batch = (np.unique(of) for of in rows.key.T)
+    at = tuple(np.searchsorted(nodes, of) for nodes, of in zip((quantile, processes, batch), rows.key.T, strict=True))
     return LoadTable(
-        quantile,
-        processes.astype(np.int64),
-        batch.astype(np.int64),
-        load,
-        np.stack(at, axis=1),
-        np.maximum.accumulate(of_row, axis=1),
+        quantile, processes.astype(np.int64), batch.astype(np.int64), rows.load, np.stack(at, axis=1), rows.number
     )
 
 

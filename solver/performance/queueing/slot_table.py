@@ -13,11 +13,11 @@ The file is made by slot_table_file.py, and is all that planning and `check` nee
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
 from ..interference.prediction import Floats, Ints
+from .table_rows import read_rows
 
 LEAST_SLACK = 1.0
 """SLO less execution over the length of a round, from which on anything is promised."""
@@ -25,9 +25,6 @@ LEAST_SLACK = 1.0
 TOLERANCE = 1e-9
 
 FILE = "slot_quantiles.csv"
-
-KEYS = 2
-"""Cells before the slacks of a row: quantile, batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +40,11 @@ class SlotTable:
 @cache
 def slot_table() -> SlotTable:
     """Returns the table that is shipped."""
-    first, *lines = (files(__package__) / FILE).read_text("ascii").splitlines()
-    load = np.array([float(cell) for cell in first.split(",")[KEYS:]])
-    rows = [np.fromstring(line, sep=",") for line in lines]
-    quantile, batch = (np.unique([row[key] for row in rows]) for key in range(KEYS))
-    slack = np.full((quantile.size, batch.size, load.size), LEAST_SLACK)
-    for row in rows:
-        at = np.searchsorted(quantile, row[0]), np.searchsorted(batch, row[1])
-        slack[at][load.size - (row.size - KEYS) :] = row[KEYS:]
-    return SlotTable(quantile, batch.astype(np.int64), load, np.maximum.accumulate(slack, axis=2))
+    rows = read_rows(FILE, LEAST_SLACK)
+    (quantile, q), (batch, b) = (np.unique(of, return_inverse=True) for of in rows.key.T)
+    slack = np.full((quantile.size, batch.size, rows.load.size), LEAST_SLACK)
+    slack[q, b] = rows.number
+    return SlotTable(quantile, batch.astype(np.int64), rows.load, slack)
 
 
 def greatest_slot_rps(batch: Ints, round_ms: Floats, left_ms: Floats, quantile: Floats) -> Floats:

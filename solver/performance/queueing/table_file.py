@@ -1,5 +1,5 @@
 """
-Makes the file of load_table.py anew, in about two hours of CPU time, nearly all of it for what is simulated.
+Makes the file of load_table.py anew, in about four hours of CPU time, nearly all of it for what is simulated.
 
     python -m sliceplan.solver.performance.queueing.table_file
 """
@@ -16,10 +16,11 @@ from .load_table import FILE, LEAST_SLACK
 from .long_waits import long_quantiles
 from .shared_batches import SharedBatches
 from .single_requests import single_request_quantiles
+from .table_rows import rows_text
 
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.975, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999)
 BATCHES = (*range(1, 17), 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256)
-LOADS = (*(round(0.002 * 1.08**i, 6) for i in range(54)), *(x / 100 for x in range(13, 98)))
+LOADS = (*(round(0.002 * 1.08**i, 6) for i in range(54)), *(x / 200 for x in range(26, 195)))
 
 PROCESSES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 """Of queues whose batches are of one request."""
@@ -33,7 +34,7 @@ LONG_QUANTILES = tuple(q for q in QUANTILES if q >= 0.995)
 
 LONG_SEEDS = (2, 3)
 
-FAR = 8
+FAR = 16
 """Where every quantile is within 2 T, the next lower load to be simulated is so many loads below."""
 
 
@@ -120,16 +121,6 @@ def no_less_than_easier(known: Rows, found: Rows) -> Rows:
     }
 
 
-def table_text(rows: Rows) -> str:
-    """Returns the text of the file. What is 2 T at most before the first that is more is left out of a row."""
-    lines = [",".join(["quantile", "processes", "batch", *(f"{load:.6g}" for load in LOADS)])]
-    for (quantile, processes, batch), latency in rows.items():
-        first = int(np.flatnonzero(np.append(latency > LEAST_SLACK, True))[0])
-        cells = (f"{x:.3f}" for x in latency[first:].tolist())
-        lines.append(",".join([f"{quantile}", f"{processes}", f"{batch}", *cells]))
-    return "\n".join(lines) + "\n"
-
-
 def _rows(quantiles: Sequence[float], processes: int, batch: int, by_load: Sequence[Floats] | Floats) -> Rows:
     """Returns rows; `by_load`: quantiles at each load."""
     latencies = np.maximum(np.transpose(by_load), LEAST_SLACK)
@@ -138,4 +129,5 @@ def _rows(quantiles: Sequence[float], processes: int, batch: int, by_load: Seque
 
 if __name__ == "__main__":
     rows = known_rows()
-    (Path(__file__).parent / FILE).write_text(table_text(rows | long_rows(rows)), "ascii")
+    text = rows_text(("processes", "batch"), LOADS, (rows | long_rows(rows)).items(), LEAST_SLACK)
+    (Path(__file__).parent / FILE).write_text(text, "ascii")

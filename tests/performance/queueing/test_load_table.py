@@ -33,7 +33,7 @@ def test_a_load_that_is_looked_up_holds_and_is_near_the_greatest_that_does(batch
     for part in (1.0, 0.5, 0.1):
         assert late(batch_queue(np.ones(batch), found * part), slack) <= 1 - quantile
     if batch <= 16 and quantile in load_table().quantile:
-        assert found >= greatest_load(np.ones(batch), slack, quantile) - 0.0105
+        assert found >= greatest_load(np.ones(batch), slack, quantile) - 0.0055
 
 
 def rows():
@@ -74,7 +74,7 @@ def test_what_is_simulated_is_simulated_anew(processes, batch):
 
 def test_quantiles_rise_with_the_load():
     latency = load_table().latency
-    assert (np.diff(latency, axis=1) >= 0).all()
+    assert (latency[:, 1:] >= latency[:, :-1]).all()
     assert (latency >= 2).all()
 
 
