@@ -30,10 +30,9 @@ def named(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     shown = [seen(row["name"]) if isinstance(row.get("name"), str) else None for row in rows]
     stated = _stated(rows, shown)
-    made = accepted_names(
-        (text for text, name in zip(shown, stated, strict=True) if text and name is None),
-        [one for one in stated if one],
-    )
+    # What a service with a name of its own is called is no name for another one either.
+    taken = [one for text, name in zip(shown, stated, strict=True) if text and name for one in (text, name)]
+    made = accepted_names((text for text, name in zip(shown, stated, strict=True) if text and name is None), taken)
     found = []
     for row, text, name in zip(rows, shown, stated, strict=True):
         rest = {key: value for key, value in row.items() if key not in ("name", IN_FILES)}
