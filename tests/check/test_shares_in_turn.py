@@ -11,8 +11,16 @@ from support.plan_fields import changed, fields, is_listed, named, others
 from sliceplan.solver.allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.allocation.rounds import Round, RoundsGpu, Turn, assemble_rounds
-from sliceplan.solver.check import check
-from sliceplan.solver.check.shares_in_turn import _figures, _wrong_totals
+from sliceplan.solver.check import check, shares_in_turn
+from sliceplan.solver.check.shares_in_turn import (
+    _broken_slo,
+    _figures,
+    _not_in_whole_units,
+    _wrong_partition,
+    _wrong_totals,
+    are_judged_here,
+    wrong_shares_in_turn,
+)
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.profile import Profile
@@ -163,3 +171,110 @@ def test_models_of_all_shares_and_their_standby_processes_are_in_memory_and_what
     few = SimpleNamespace(memory_mib=1e9, mps_client_limit=lambda _: 3)
     clients = [str(one) for one in _wrong_totals(problem, workloads, gpu, few, profiles)]
     assert clients == (["x: has 4 MPS clients; at most 3 are allowed"] if shadow else [])
+
+
+@pytest.mark.parametrize(
+    ("turns", "duty_cycles_ms", "known", "judged"),
+    [
+        ("none", (None, None), (1, 1), False),
+        ("none", (None, None), (None, None), False),
+        ("none", (None, 10.0), (1, 1), True),
+        ("fixed", (None, None), (1, 1), False),
+        ("fixed", (None, None), (1, None), True),
+    ],
+)
+def test_shares_are_judged_as_in_turn_where_one_has_a_round_or_turns_are_allowed_and_only_tables_known(
+    turns, duty_cycles_ms, known, judged
+):
+    problem = SimpleNamespace(settings=SimpleNamespace(turns=turns))
+    gpu = SimpleNamespace(partitions=[SimpleNamespace(duty_cycle_ms=one) for one in duty_cycles_ms])
+    assert are_judged_here(problem, gpu, known) is judged
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (50.0, []),
+        (50.0 * (1 + 5e-7), []),
+        (50.0 * (1 + 6e-6), ["has a share of 50.0003 %; shares of a T4 are multiples of 5 %"]),
+        (50.0 * (1 - 6e-6), ["has a share of 49.9997 %; shares of a T4 are multiples of 5 %"]),
+        (1e-6, []),
+        (1e-4, ["has a share of 0.0001 %; shares of a T4 are multiples of 5 %"]),
+    ],
+)
+def test_a_share_is_a_multiple_of_a_unit_within_a_millionth_of_it(share, said):
+    gpu = SimpleNamespace(id="x", gpu=GPU, partitions=[SimpleNamespace(sm_percent=share)])
+    found = [str(one) for one in _not_in_whole_units(gpu, SimpleNamespace(mps_unit_percent=5.0))]
+    assert found == [f"x: {one}" for one in said]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"mig_profile": "1g.10gb"}, "and no MIG profile or start"),
+        ({"start": 0}, "and no MIG profile or start"),
+        ({"sm_percent": None}, "has a share (sm_percent)"),
+        ({"serves": ()}, "has a share that serves nothing"),
+    ],
+)
+def test_a_partition_has_a_share_that_serves_and_no_place_on_a_gpu(change, words):
+    problem, plan = planned()
+    partition = plan.gpus[0].partitions[0].model_copy(update=change)
+    workloads = {one.name: one for one in problem.workloads}
+    profiles = {(one.model, GPU): one for one in PROFILES}
+    (said,) = map(str, _wrong_partition(workloads, plan.gpus[0], partition, profiles))
+    assert words in said
+    in_turn = plan.gpus[0].partitions[1]
+    assert not list(_wrong_partition(workloads, plan.gpus[0], in_turn, profiles))
+    without_a_round = in_turn.model_copy(update={"duty_cycle_ms": None})
+    (said,) = map(str, _wrong_partition(workloads, plan.gpus[0], without_a_round, profiles))
+    assert "serves several workloads (first, second)" in said
+
+
+def test_a_service_without_a_profile_of_the_gpu_is_named_and_each_other_of_its_share_is_looked_at():
+    problem, plan = planned()
+    workloads = {one.name: one for one in problem.workloads}
+    in_turn = plan.gpus[0].partitions[1]
+    said = [str(one) for one in _wrong_partition(workloads, plan.gpus[0], in_turn, {("second", GPU): PROFILES[2]})]
+    assert said == [f"{GPU}/0 first: no profile of first is known for {GPU}"]
+    said = [str(one) for one in _wrong_partition(workloads, plan.gpus[0], in_turn, {})]
+    assert said == [f"{GPU}/0 {name}: no profile of {name} is known for {GPU}" for name in ("first", "second")]
+
+
+@pytest.mark.parametrize(("most", "by_igniter", "said"), [(1, True, 1), (2, True, 0), (1, False, 0)])
+def test_too_many_choices_of_who_runs_at_once_are_named_where_all_would_be_tried(monkeypatch, most, by_igniter, said):
+    """Two choices: one service on one share, two on the other."""
+    problem, plan = planned()
+    monkeypatch.setattr(shares_in_turn, "MOST_CHOICES", most)
+    monkeypatch.setattr(shares_in_turn, "_all_by_igniter", lambda *_: by_igniter)
+    monkeypatch.setattr(shares_in_turn, "_figures", lambda *_: dict.fromkeys(ids, None))
+    (gpu,) = plan.gpus
+    ids = [id(one) for part in gpu.partitions for one in part.serves]
+    workloads = {one.name: one for one in problem.workloads}
+    facts = SimpleNamespace(mps_unit_percent=5.0, mps_least_sms=None, memory_mib=1e9, mps_client_limit=lambda _: 48)
+    profiles = {(one.model, GPU): one for one in PROFILES}
+    found = [str(one) for one in wrong_shares_in_turn(problem, workloads, gpu, facts, profiles, None)]
+    choices = [one for one in found if "has 2 choices of who runs at once; at most 1 are judged" in one]
+    assert len(choices) == said
+    assert len(found) == (1 if said else 3)  # and what no table knows, of each service
+    found = [str(one) for one in wrong_shares_in_turn(problem, workloads, gpu, facts, {}, None)]
+    assert [one.split(" is known")[0] for one in found] == [f"{GPU}/0 {name}: no profile of {name}" for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("latency", "served", "said", "excess"),
+    [
+        ("execution", {}, [], []),
+        ("execution", {"latency_ms": 25.0}, ["takes 25 ms; its SLO of 40 ms leaves 20 ms"], [0.25]),
+        ("execution", {"rate_rps": 150.0}, ["takes 150 req/s; its capacity is 100"], [0.5]),
+        ("execution", {"promised_rps": 9.0}, ["states promised_rps 9, but by execution nothing is promised"], [None]),
+        ("percentile", {"latency_ms": 25.0}, ["of a percentile nothing is promised"], [None]),
+    ],
+)
+def test_what_a_service_alone_on_its_share_misses_is_said_with_how_far(latency, served, said, excess):
+    settings = problem_of([{"model": "bert", "rate_rps": 1, "slo_ms": 40}], latency=latency).settings
+    given = {"workload": "a", "latency_ms": 20.0, "rate_rps": 100.0, "capacity_rps": 100.0, "promised_rps": None}
+    problem, workloads = SimpleNamespace(settings=settings), {"a": SimpleNamespace(name="a", slo_ms=40.0)}
+    found = list(_broken_slo(problem, workloads, "x", SimpleNamespace(**(given | served))))
+    assert [one.excess for one in found] == excess
+    assert all(words in str(one) for words, one in zip(said, found, strict=True))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from problems.igniter_instances import V100
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
@@ -154,6 +155,13 @@ def test_operating_points_are_those_that_the_profile_knows_and_memory_and_client
     assert found.greatest_rps == [max(rps for _, rps, _, _ in expected[: i + 1]) for i in range(len(expected))]
     assert found.points.T.tolist() == [[batch, processes, ms, rps] for ms, rps, batch, processes in expected]
     assert bool(expected) == (memory_mib != 12000.0 or size == "3g.40gb")
+
+
+def test_operating_points_of_a_profile_without_any_measured_go_as_far_as_its_coefficients():
+    (profile,) = (one for one in shipped_profiles() if (one.model, one.gpu) == ("alexnet", V100))
+    assert (profile.points, profile.curves) == ((), ())
+    known = _points_of(more_rate(10), {("alexnet", V100): profile})("alexnet", None, None, (V100, None))
+    assert sorted(known.points[0].tolist()) == list(range(1, profile.interference.measured.max_batch + 1))
 
 
 def test_cases_are_all_sets_of_services_or_a_sample_that_is_the_same_each_time():
