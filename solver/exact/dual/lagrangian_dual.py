@@ -44,6 +44,9 @@ PRECISION = 1e-7
 
 MOST_ROUNDS = 200
 
+BEYOND_MEASURE = 1e12
+"""Times what a GPU costs: a partition's price is only higher where GPUs are so few that any bound can be proven."""
+
 SAMPLES = (250, 2_000, 16_000)
 """Workloads from which the first prices of a larger problem come, and better ones."""
 
@@ -348,6 +351,8 @@ def _ascend(
     for _ in range(MOST_ROUNDS):
         if time.monotonic() > deadline or best.bound > enough * (1 + 1e-6):
             return best
+        if best.price.max() > BEYOND_MEASURE * supply.cost.max():
+            return best
         low, high = best.price * (1 - radius), best.price * (1 + radius) + LEAST_PRICE * best.price.max()
         if covers.box is not None:
             low, high = np.maximum(low, covers.box[0]), np.minimum(high, covers.box[1])
@@ -403,17 +408,22 @@ def _master(
     scale = max(float(np.max([demand.sum() for demand in demands])), 1.0)
     cuts = np.array(demands) / scale
     limited = np.isfinite(supply.available)
-    # Columns: prices, rents, theta.
-    planes = np.hstack([-cuts, np.zeros((len(cuts), types)), np.ones((len(cuts), 1))])
+    # Columns: how far prices are from the highest, or from the lowest where there is no highest; rents; theta. A price
+    # that no plane asks for is the highest then, as the solver leaves at 0 what is of no matter: at the lowest one many
+    # covers would tie.
+    end, step = np.where(np.isfinite(high), high, low), np.where(np.isfinite(high), -1.0, 1.0)
+    planes = np.hstack([-cuts * step, np.zeros((len(cuts), types)), np.ones((len(cuts), 1))])
     rents = np.where((supply.gpu_type[:, None] == np.arange(types)) & limited, -1.0, 0.0)
-    worth = np.hstack([supply.instances, rents, np.zeros((len(supply.instances), 1))])
+    worth = np.hstack([supply.instances * step, rents, np.zeros((len(supply.instances), 1))])
     objective = np.concatenate([np.zeros(sizes), np.where(limited, supply.available, 0.0) / scale, [-1.0]])
     rent = np.full(types, np.inf) if most_rent is None else most_rent
-    least, most = np.concatenate([low, np.zeros(types), [-np.inf]]), np.concatenate([high, rent, [np.inf]])
-    rows, limits = np.vstack([planes, worth]), np.concatenate([np.zeros(len(cuts)), supply.cost])
+    least = np.concatenate([np.zeros(sizes + types), [-np.inf]])
+    most = np.concatenate([high - low, rent, [np.inf]])
+    rows = np.vstack([planes, worth])
+    limits = np.concatenate([cuts @ end, supply.cost - supply.instances @ end])
     if at_least is not None:
         rows, limits = np.vstack([rows, objective]), np.append(limits, -at_least / scale)
-        objective = np.concatenate([-np.ones(sizes), np.zeros(types + 1)])
+        objective = np.concatenate([-step, np.zeros(types + 1)])
     none = np.full(len(limits), -np.inf)
     try:
         answer = least_cost(
@@ -432,5 +442,5 @@ def _master(
         return None
     # The program keeps its limits within its tolerance only: small prices would come out as 0 or below, and then no
     # covers could be compared by their price per part.
-    price = np.clip(answer.x[:sizes], low, high)
+    price = np.clip(end + step * answer.x[:sizes], low, high)
     return feasible_unlimited(supply, price), float(-answer.cost * scale)
