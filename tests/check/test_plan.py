@@ -263,6 +263,26 @@ def test_of_another_problem_only_that_is_said():
 
 
 @pytest.mark.parametrize(
+    ("stated", "planned", "words"),
+    [
+        (None, None, None),
+        ("random", None, None),
+        (None, "random", None),
+        ("random", "random", None),
+        ("turns", "random", "is for requests dealt by random; the problem deals them by turns"),
+    ],
+)
+def test_of_another_problem_that_deals_its_requests_otherwise_that_is_said_too(monkeypatch, stated, planned, words):
+    promises = [one and SimpleNamespace(dispatch=one) for one in (stated, planned)]
+    monkeypatch.setattr(plan_module, "stated_promise", lambda _: promises[0])
+    other = SimpleNamespace(problem=SimpleNamespace(name="other", sha256="0" * 64), promise=promises[1])
+    said = [str(one) for one in plan_module._wrong_problem(PROBLEM, other)]
+    assert said[0].startswith("plan: answers the problem 'other' (sha256 000000000000…), not ")
+    assert len(said) == (1 if words is None else 2)
+    assert words is None or words in said[1]
+
+
+@pytest.mark.parametrize(
     ("partitions", "whole"),
     [
         ([{}], True),

@@ -110,6 +110,17 @@ def test_an_instance_with_an_mps_daemon_is_in_use_until_the_daemon_stops(node):
     assert not node.state()[0].instances
 
 
+def test_what_runs_on_one_instance_holds_no_other(node):
+    """Daemon, service and another's process on one; the daemon of the other stops, and then it goes."""
+    service = share(start=0)
+    done(node, *made("2g.20gb", 0), *made("2g.20gb", 2), StartMps(0, 0), StartMps(0, 2), StartService(0, service))
+    node.attach(0, 0, pid=4711)
+    done(node, StopMps(0, 2), DestroyComputeInstance(0, "2g.20gb", 2), DestroyInstance(0, "2g.20gb", 2))
+    found = node.state()[0]
+    assert [one.start for one in found.instances] == [one.start for one in found.daemons] == [0]
+    assert [one.service for one in found.services] == [service]
+
+
 def test_a_busy_instance_names_the_pid_that_holds_it(node):
     done(node, *made("1g.10gb", 0))
     node.attach(0, 0, pid=4711)

@@ -18,7 +18,7 @@ from sliceplan.agent.transition.checkpoint import read_checkpoint
 from sliceplan.agent.transition.journal import unfinished
 from sliceplan.agent.transition.lock import locked
 from sliceplan.agent.transition.preflight import plan_transition
-from sliceplan.agent.transition.reconcile import Rules, keep
+from sliceplan.agent.transition.reconcile import Round, Rules, keep
 from sliceplan.agent.transition.state_folder import STATE
 from sliceplan.solver.model.errors import Finding, InputError
 
@@ -202,6 +202,37 @@ def test_failures_wait_longer_each_time_and_the_state_file_tells(node, session_o
     assert "NVML_ERROR_UNKNOWN, 999" in state["reason"]
     assert state["failures"] == last.failures
     assert 4 <= last.failures <= 7
+
+
+def test_failures_are_counted_in_succession(node, session_of):
+    """Two that fail, one that is in sync, one that fails."""
+    gone = InputError([Finding("plan.json", "", "cannot be read")])
+    counts, left = [], [gone, gone, plan_of(CUT), gone]
+
+    def stop():
+        return not left
+
+    def fetch():
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return lambda _applied: answer
+
+    noted = reconcile._noted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reconcile, "_noted", lambda *given: counts.append(given[2]) or noted(*given))
+        patch.setattr(reconcile, "_pause", lambda *_: None)
+        last = keep(session_of(node, stop_asked=stop), fetch, list, Rules())
+    assert counts == [1, 2, 0, 1]
+    assert last.failures == 1
+
+
+@pytest.mark.parametrize(("failures", "waited_s"), [(0, 10), (1, 10), (2, 20), (3, 40), (4, 80), (5, 100), (9, 100)])
+def test_each_failure_doubles_the_pause_up_to_the_longest(node, session_of, clock, failures, waited_s):
+    session, before = session_of(node), clock.time
+    last = Round("rolled back", failures=failures, plan=plan_of(OTHER).plan)
+    reconcile._pause(session, fetching(plan_of(OTHER)), Rules(interval_s=10, longest_pause_s=100), last)
+    assert clock.time - before == waited_s
 
 
 def test_another_plan_ends_the_pause_after_failures(node, session_of, clock):
