@@ -1,6 +1,7 @@
 """Where the percentiles of each service's latencies lie beside its SLO, and the interval of the promised one."""
 
 from collections.abc import Sequence
+from math import log10
 
 import plotly.graph_objects as go
 
@@ -10,8 +11,8 @@ from .colours import GREY, MISSES, PALETTE
 from .service_rows import draw_slo, service_rows
 from .texts import in_chart
 
-FARTHEST = 250.0
-"""Percent of the SLO that are drawn; what lies beyond stands at the edge."""
+LEAST, FARTHEST = 1.0, 10_000.0
+"""Percent of the SLO between which a latency is drawn, on an axis of logarithms; what is beyond stands at the edge."""
 
 COLOUR: dict[Verdict, str] = {"yes": PALETTE[2], "no": MISSES, "unsure": PALETTE[1], "unknown": GREY}
 SAID: dict[Verdict, str] = {"yes": "holds", "no": "does not hold", "unsure": "not sure", "unknown": "no requests"}
@@ -26,8 +27,9 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
     """Returns a row a service in the order given: P50, P95 and the promised percentile in percent of its SLO."""
     rows = list(range(len(services)))
     figure = go.Figure()
+    edge = _edge(services)
     for row, one in zip(rows, services, strict=True):
-        ends = [x for x in (_part(one, 0.5), _part(one, quantile)) if x is not None]
+        ends = [x for x in (_part(one, 0.5, edge), _part(one, quantile, edge)) if x is not None]
         if len(ends) == 2:
             figure.add_scatter(
                 x=ends,
@@ -39,7 +41,8 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
             )
     promised = f"P{100 * quantile:g}"
     for share, name, symbol in (*SHOWN, (quantile, promised, "square")):
-        known = [(row, one, x) for row, one in zip(rows, services, strict=True) if (x := _part(one, share)) is not None]
+        parts = [_part(one, share, edge) for one in services]
+        known = [(row, one, x) for row, one, x in zip(rows, services, parts, strict=True) if x is not None]
         figure.add_scatter(
             name=name,
             showlegend=False,
@@ -47,7 +50,7 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
             y=[row for row, _, _ in known],
             mode="markers",
             marker={"symbol": symbol, "size": 10, "color": [COLOUR[one.holds] for _, one, _ in known]},
-            error_x=_interval([one for _, one, _ in known], quantile) if share == quantile else None,
+            error_x=_interval([one for _, one, _ in known], quantile, edge) if share == quantile else None,
             hovertext=[_hover(one) for _, one, _ in known],
             hovertemplate="%{hovertext}<extra></extra>",
         )
@@ -59,24 +62,47 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
         name=f"{promised}, 95 % confidence", x=[None], y=[None], mode="lines", line={"color": GREY, "width": 1.5}
     )
     draw_slo(figure, 100)
-    reached = [x for one in services for share in (0.5, quantile) if (x := _part(one, share)) is not None]
+    medians = [x for one in services if (x := _part(one, 0.5, edge)) is not None]
+    ticks = _ticks(services, quantile, edge)
     figure.update_layout(
         xaxis={
-            "title": {"text": "latency, in % of the service's SLO", "standoff": 4},
+            "title": {"text": "latency, in % and multiples of the SLO (logarithms)", "standoff": 4},
             "side": "top",  # of many services the foot is out of sight
-            "range": [0, max(110.0, 1.05 * max(reached, default=0.0))],
+            "type": "log",
+            "range": [log10(0.8 * min([50.0, *medians])), log10(1.05 * edge)],
             "fixedrange": True,
             "tickmode": "array",
-            "tickvals": list(TICKS),
-            "ticktext": list(TICKS.values()),
+            "tickvals": list(ticks),
+            "ticktext": list(ticks.values()),
         },
         **service_rows([_label(one, quantile) for one in services], ROW_PX, AXIS_PX),
     )
     return figure
 
 
-TICKS = {0.0: "0", 50.0: "50 %", 100.0: "<b>SLO</b>", 150.0: "150 %", 200.0: "200 %", FARTHEST: "more"}
-"""Of the axis; at its end stands what lies beyond."""
+TICKS = {1.0: "1 %", 10.0: "10 %", 20.0: "20 %", 50.0: "50 %", 100.0: "<b>SLO</b>"} | {
+    100.0 * times: f"{times:,} x" for times in (2, 5, 10, 20, 50, 100)
+}
+"""Of the axis: percent below the SLO, and how many times it above."""
+
+
+def _ticks(services: Sequence[SimulatedService], quantile: float, edge: float) -> dict[float, str]:
+    """Returns the axis' marks up to its edge, where `more` stands if something lies beyond or is never answered."""
+    ms = [(one, _ms(one, share)) for one in services if one.requests for share in (0.5, quantile)]
+    is_beyond = any(found is None or 100 * found / one.slo_ms > edge for one, found in ms)
+    room = edge / MORE if is_beyond else edge
+    return {at: text for at, text in TICKS.items() if at <= room} | ({edge: "more"} if is_beyond else {})
+
+
+MORE = 1.3
+"""How much farther the edge is, than what is drawn in its place, for what is not."""
+
+
+def _edge(services: Sequence[SimulatedService]) -> float:
+    """Returns where the axis ends, in percent of the SLO: beyond all latencies that have an end."""
+    ends = [(one, found.latency_ms, found.high_ms) for one in services for found in one.percentiles]
+    known = [100 * ms / one.slo_ms for one, *both in ends for ms in both if ms is not None]
+    return min(max([100.0 * MORE, *(MORE * part for part in known)]), FARTHEST)
 
 
 def _label(one: SimulatedService, quantile: float) -> str:
@@ -86,26 +112,30 @@ def _label(one: SimulatedService, quantile: float) -> str:
     return f"{in_chart(one.workload)}: {SAID[one.holds]}<br>{found}SLO {one.slo_ms:,g} ms"
 
 
-def _part(one: SimulatedService, quantile: float) -> float | None:
+def _part(one: SimulatedService, quantile: float, edge: float) -> float | None:
     """Returns a percentile in percent of the SLO, at the edge if it lies beyond; None: no requests came."""
     latency = _ms(one, quantile)
     if latency is None:
-        return FARTHEST if one.requests else None
-    return min(100 * latency / one.slo_ms, FARTHEST)
+        return edge if one.requests else None
+    return _drawn(one, latency, edge)
+
+
+def _drawn(one: SimulatedService, ms: float, edge: float) -> float:
+    return min(max(100 * ms / one.slo_ms, LEAST), edge)
 
 
 def _ms(one: SimulatedService, quantile: float) -> float | None:
     return next((found.latency_ms for found in one.percentiles if found.quantile == quantile), None)
 
 
-def _interval(services: Sequence[SimulatedService], quantile: float) -> dict[str, object]:
+def _interval(services: Sequence[SimulatedService], quantile: float, edge: float) -> dict[str, object]:
     """Returns the confidence intervals as error bars."""
     low, high = [], []
     for one in services:
         found = next(found for found in one.percentiles if found.quantile == quantile)
-        at = _part(one, quantile) or 0.0
-        below = at if found.low_ms is None else min(100 * found.low_ms / one.slo_ms, FARTHEST)
-        above = at if found.high_ms is None else min(100 * found.high_ms / one.slo_ms, FARTHEST)
+        at = _part(one, quantile, edge) or LEAST
+        below = at if found.low_ms is None else _drawn(one, found.low_ms, edge)
+        above = at if found.high_ms is None else _drawn(one, found.high_ms, edge)
         low.append(max(at - below, 0.0))
         high.append(max(above - at, 0.0))
     ends = {"array": high, "arrayminus": low}

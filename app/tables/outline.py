@@ -48,7 +48,7 @@ def settings_in_words(settings: Mapping[str, Any]) -> str:
         By the fields of Settings.
     """
     aim = SETTINGS["objective"].values[settings["objective"]]
-    said = [aim[0].lower() + aim[1:], _promise(settings)]
+    said = [aim[0].lower() + aim[1:], promise_in_outline(settings)]
     if settings["headroom"]:
         said.append(f"{_percent(settings['headroom'])} headroom")
     fields = Settings.model_fields
@@ -56,7 +56,8 @@ def settings_in_words(settings: Mapping[str, Any]) -> str:
     return ", ".join(said) + (f"; {counted(others, 'other')} not as usual" if others else "")
 
 
-def _promise(settings: Mapping[str, Any]) -> str:
+def promise_in_outline(settings: Mapping[str, Any]) -> str:
+    """Returns how many of the requests are to be within their SLO, or how much of it a batch may take."""
     match settings["latency"]:
         case "percentile":
             return f"{_percent(settings['quantile'])} of requests in time"

@@ -2,6 +2,8 @@
 
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.simulation_report import SimulationReport
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.promise import promise_in_words
 
 from .verdict import Colour
@@ -12,15 +14,55 @@ def plans_for_no_percentile(plan: Plan) -> bool:
     return bool(plan.gpus) and plan.status is not Status.VIOLATING and plan.promise is None
 
 
-def promise_badge(plan: Plan) -> tuple[str, Colour] | None:
-    """Returns the words and their colour, orange where nothing is promised of requests; None: there is no plan."""
+def promise_badge(plan: Plan, simulated: SimulationReport | None = None) -> tuple[str, Colour] | None:
+    """
+    Returns the words and their colour, orange where nothing is promised of requests; None: there is no plan.
+
+    What a simulation of the plan at its own rates found late takes the place of what is promised, in red.
+    """
     if not plan.gpus or plan.status is Status.VIOLATING:
         return None
+    if simulated is not None and simulated.holds == "no":
+        found = found_of_requests(simulated)
+        return found[0].upper() + found[1:], "red"
     if plan.promise is None:
         return "Late requests not planned for", "orange"
     if plan.promise.latency == "percentile":
         return f"{100 * (plan.promise.quantile or 0.0):.10g} % of requests in time", "blue"
     return "All requests in time, if evenly spaced", "blue"
+
+
+def found_of_requests(report: SimulationReport) -> str:
+    """Returns what a simulation found of late requests: `7 of 11 services miss 99 % in time`."""
+    total, late = len(report.services) + len(report.missing), sum(one.holds == "no" for one in report.services)
+    asked = f"{100 * report.quantile:.10g} % in time"
+    if report.holds == "yes":
+        return f"simulated: {'the service keeps' if total == 1 else f'all {total:,} services keep'} {asked}"
+    if late:
+        return f"{late:,} of {counted(total, 'service')} {'misses' if late == 1 else 'miss'} {asked}"
+    return f"simulated: no service is known to miss {asked}, and not every one to keep it"
+
+
+def proof_and_requests(plan: Plan, result: str, missing: str, simulated: SimulationReport | None) -> str:
+    """
+    Returns a plan's result in one line that is no success alone where requests are late, or may be.
+
+    Parameters
+    ----------
+    result
+        Its cost, and how good that is (`plan_result`).
+    missing
+        What the proof leaves out, with its comma; empty: nothing.
+    simulated
+        What was found of the plan at its own rates; None: it was not simulated.
+    """
+    if not plan.gpus or plan.status is Status.VIOLATING:
+        return result + missing
+    by_execution = plans_for_no_percentile(plan) and plan.status is Status.OPTIMAL
+    alone = (f"{result} for execution times" if by_execution else result) + missing
+    if simulated is not None and (plans_for_no_percentile(plan) or simulated.holds == "no"):
+        return f"{alone}; {found_of_requests(simulated)}"
+    return f"{alone}; late requests not planned for" if plans_for_no_percentile(plan) else alone
 
 
 def promise_at_first(problem: Problem, plan: Plan) -> str:

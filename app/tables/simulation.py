@@ -30,7 +30,7 @@ def verdict_in_words(report: SimulationReport) -> str:
     said = [f"{share} of requests are to be in time, for each of {total:,} services."]
     said.append(" ".join(filter(None, (f"{late:,} miss that." * (late > 0), f"{holding:,} keep it."))))
     if close:
-        said.append(f"{close:,} {'is' if close == 1 else 'are'} too close to tell: more requests would.")
+        said.append(f"{close:,} {'is' if close == 1 else 'are'} too close to tell; more requests per service may tell.")
     if silent := total - holding - late - close:
         said.append(f"Of {silent:,} nothing is known, as no requests came.")
     worst = min(report.services, key=lambda one: 1.0 if one.in_time is None else one.in_time, default=None)

@@ -27,6 +27,8 @@ ASKED = Kept["Callable[[Session, Problem], None]"]("actions.asked")
 
 OUTDATED = " (of the problem before it was changed)"
 
+NOT_SOLVED = "Not solved yet."
+
 
 def show_actions(session: Session) -> None:
     """Draws the problem's name, its answer in one line, the buttons, and what is under way; in the sidebar."""
@@ -59,14 +61,15 @@ def show_actions(session: Session) -> None:
     show_under_way(session)
     _take_exact(session)
     answer = session.answer
-    if answer is not None:
-        outdated = ""
-        if session.is_outdated(answer.problem):
-            is_another = problem is not None and problem.name != answer.problem.name
-            outdated = f" (of {answer.problem.name}, which was here before)" if is_another else OUTDATED
+    if answer is None:
+        return
+    is_outdated = session.is_outdated(answer.problem)
+    if is_outdated and problem is not None and problem.name != answer.problem.name:
+        st.caption(NOT_SOLVED)  # the price of another problem's plan would be read as this one's
+    else:
         without = left_out_in_words(answer.problem) if answer.plan.gpus else ""
         said = "; ".join(filter(None, (plan_summary(answer.plan, answer.plan.gap), without)))
-        st.caption(literal(said + outdated))
+        st.caption(literal(said + OUTDATED * is_outdated))
 
 
 def offer_solve(session: Session, words: str, place: str) -> None:
@@ -86,6 +89,12 @@ def offer_solve_on_a_phone(session: Session) -> None:
     """Draws the button below long tables; page.css shows it where there is no room for the sidebar."""
     with st.container(key="on_a_phone"):
         _offer(session, "Solve now", solve_now, "tables")
+
+
+def offer_solve_beside(session: Session) -> None:
+    """Draws the button above long tables; page.css shows it where `offer_solve_on_a_phone` is not."""
+    with st.container(key="on_a_wide_page", horizontal_alignment="right"):
+        _offer(session, "Solve now", solve_now, "beside")
 
 
 def _offer(session: Session, label: str, begins: Callable[[Session, Problem], None], place: str) -> None:

@@ -43,7 +43,7 @@ def offer_to_make_it_hold(
     if reference(wanted) == reference(answer.problem):
         return
     if st.button(
-        f"{label} for {100 * traffic.quantile:g} % in time",
+        literal(f"{label} for {100 * traffic.quantile:g} % in time{_known_cost(session, wanted)}"),
         key="make_it_hold",
         help="Plans the same services on the same fleet so that this share of the requests is within the SLO at random "
         "(Poisson) arrivals, at these rates and all lower ones. Your problem stays as it is until you adopt it.",
@@ -56,6 +56,15 @@ def offer_to_make_it_hold(
         session.results.pop(PURPOSE, None)
         begin(session, PURPOSE, job, wanted)
         st.rerun()
+
+
+def _known_cost(session: Session, wanted: Problem) -> str:
+    """Returns what it costs where that was planned for already, or else nothing."""
+    found = session.results.get(PURPOSE)
+    if found is None or not isinstance(found.value, Plan) or reference(found.problem) != reference(wanted):
+        return ""
+    cost = found.value.cost_per_hour
+    return "" if cost is None else f": ${cost:,.2f} per hour"
 
 
 def show_what_holds(session: Session, answer: Answer, traffic: Traffic) -> None:

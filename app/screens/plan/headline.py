@@ -1,5 +1,7 @@
 """The first lines of a plan: what is proven and promised, in words and colour, what changed, and what is in the way."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
@@ -7,15 +9,17 @@ from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.changed import since
-from sliceplan.app.tables.promise import plans_for_no_percentile, promise_badge
+from sliceplan.app.tables.promise import plans_for_no_percentile, promise_badge, proof_and_requests
 from sliceplan.app.tables.verdict import Colour, verdict
 from sliceplan.app.widgets.making_it_hold import offer_to_make_it_hold, show_what_holds
+from sliceplan.app.widgets.simulation import asked_of, simulation_of
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.app.widgets.traffic import usual_traffic
 from sliceplan.app.widgets.words import PROMISE
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import misses, plan_result
 
@@ -31,7 +35,11 @@ ICONS: dict[Colour, str] = {
     "red": ":material/block:",
 }
 
-PROMISE_ICONS: dict[Colour, str] = {"blue": ":material/timer:", "orange": ":material/warning:"}
+PROMISE_ICONS: dict[Colour, str] = {
+    "blue": ":material/timer:",
+    "orange": ":material/warning:",
+    "red": ":material/timer_off:",
+}
 
 MOST_REASONS = 12
 """Why services have no place, services with the same reason together."""
@@ -43,17 +51,21 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     """Draws them; `goes_on`: a search is improving the plan."""
     is_answer = not goes_on and session.answer is not None and session.answer.plan is plan
     names = problem
+    answered = plan
     problem, plan = shown(session, names, problem), shown(session, names, plan)
     without = uncovered(problem)
+    seen = None if goes_on else _simulated(session, names, answered)
     words, colour = IMPROVING if goes_on else verdict(plan, without)
+    if colour == "green" and plans_for_no_percentile(plan):
+        words, colour = f"{words} for execution times", "blue"
     with st.container(horizontal=True, vertical_alignment="center", key="verdicts"):
         st.badge(words, color=colour, icon=ICONS[colour])
-        if (promised := promise_badge(plan)) is not None:
+        if (promised := promise_badge(plan, seen)) is not None:
             st.badge(promised[0], color=promised[1], icon=PROMISE_ICONS[promised[1]], help=PROMISE)
         if is_answer and session.answer is not None and plans_for_no_percentile(plan):
             offer_to_make_it_hold(session, session.answer, usual_traffic(names), "Plan")
     missing = f", {' and '.join(without)} left out" if without and plan.gpus else ""
-    st.header(literal(plan_result(plan, plan.gap) + missing))
+    st.header(literal(proof_and_requests(plan, plan_result(plan, plan.gap), missing, seen)))
     if without:
         st.warning(
             f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
@@ -69,6 +81,14 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     if is_answer and session.answer is not None:
         offer_remedies(session, session.answer)
     _show_trouble(plan)
+
+
+def _simulated(session: Session, problem: Problem, plan: Plan) -> SimulationReport | None:
+    """Returns what came of the plan at its own rates and random arrivals; None: it was not carried out so."""
+    asked, usual = asked_of(session, plan), usual_traffic(problem)
+    if asked is None or replace(asked, requests=usual.requests) != usual:
+        return None
+    return simulation_of(session, plan)
 
 
 def _show_change(session: Session, problem: Problem, plan: Plan) -> None:

@@ -9,6 +9,7 @@ from sliceplan.app.session.deep_link import WHAT_IF
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
+from sliceplan.app.tables.one_gpu_less import saves_no_gpu
 from sliceplan.app.tables.promise import promise_at_first
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.memo import made_once
@@ -46,8 +47,13 @@ CHANGES = {
 }
 
 OF_MIG = (
-    "MIG is drawn by memory: grey is free memory, and the compute beside it may be in use. A size such as 1g.10gb is 1 "
-    "of 7 compute slices with 10 GB. "
+    "MIG is drawn by memory; what is out of reach is in no MIG instance, and the compute beside it may be in use. A "
+    "size such as 1g.10gb is 1 of 7 compute slices with 10 GB. "
+)
+
+FREE_SAVES_NO_GPU = (
+    "**Why not one GPU less?** With any of these GPUs left out the services do not fit the others, however these are "
+    "divided: proven. What is free is the rest that is left over."
 )
 
 MOST_DRAWN = 12
@@ -120,7 +126,10 @@ def _show_answer(session: Session, answer: Answer) -> None:
     st.markdown(f"**What is promised:** {literal(sentence(promise_at_first(problem, plan)))}", help=PROMISE)
     seen, called = shown(session, problem, plan), shown(session, problem, problem)
     drawn = seen.gpus[:MOST_DRAWN]
-    show_picture(session, made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn)), "fleet")
+    picture = made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn))
+    show_picture(session, picture, "fleet")
+    if saves_no_gpu(plan) and any(trace.name == "free" for trace in picture.data):
+        st.markdown(FREE_SAVES_NO_GPU)
     left = len(plan.gpus) - len(drawn)
     st.caption(
         "Each bar is a GPU, divided into partitions to scale; each colour is a service. "

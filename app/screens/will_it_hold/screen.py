@@ -108,7 +108,9 @@ def _show(session: Session, answer: Answer, found: Simulated, verdict: DeltaGene
     share = f"{100 * report.quantile:g}"
     st.caption(
         f"P{share}: {share} % of the requests are answered within this time. Left of the red line they are in time, "
-        "right of it late. The thin line is where that percentile lies with 95 % confidence."
+        f"right of it late. The thin line is where P{share} lies with 95 % confidence. It is long where sections of "
+        "the run differ: few requests are late in each, or a queue near its capacity grows in one and empties in the "
+        "next. More requests shorten it."
     )
     _show_table(services)
     _show_one(session, answer, services)

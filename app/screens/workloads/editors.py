@@ -48,6 +48,12 @@ LEAST = 1e-6
 FILTER = Kept[tuple[str, str]]("workloads.filter")
 """The problem's name, and what is looked for among its services."""
 
+MORE_COLUMNS = Kept[bool]("workloads.more_columns")
+"""Whether the table of the services has the columns too that nothing stands in."""
+
+NEEDED = ("name", "model", "rate_rps", "slo_ms")
+"""Columns that a service must have."""
+
 MANY = 10
 """Services from which on one looks for some of them."""
 
@@ -81,6 +87,7 @@ def head_with_undo(session: Session, title: str) -> None:
         on_click=undo,
         args=(session,),
         disabled=not session.past,
+        help=None if session.past else "Nothing was changed yet.",
         shortcut="Alt+Z",
         width="stretch",
     )
@@ -90,6 +97,7 @@ def head_with_undo(session: Session, title: str) -> None:
         on_click=redo,
         args=(session,),
         disabled=not session.future,
+        help=None if session.future else "Nothing was undone.",
         shortcut="Alt+Y",
         width="stretch",
     )
@@ -119,6 +127,31 @@ def edit_table(session: Session, name: Table) -> None:
         st.info(literal(sentence(told(typed_now))))
 
 
+def choose_columns(session: Session) -> None:
+    """Draws the switch for the columns of services that are needed by nobody and empty."""
+    if not _unneeded(start_of(session).workloads):
+        return
+    key = f"more_columns_{session.editor}"
+
+    def note() -> None:
+        MORE_COLUMNS.keep(session, st.session_state[key])
+        session.editor += 1  # other columns are another table to the browser
+
+    what = "Least and most partitions, batch sizes, GPU types, memory, value, and how many requests are to be in time."
+    st.toggle("More columns", MORE_COLUMNS.of(session, False), key=key, on_change=note, help=what)
+
+
+def _unneeded(frame: pd.DataFrame) -> list[str]:
+    """Returns the columns of services that may be empty, and are."""
+    return [name for name in frame.columns if name not in (*NEEDED, IN_FILES) and frame[name].isna().all()]
+
+
+def _hidden(session: Session, frame: pd.DataFrame) -> dict[str, None]:
+    """Returns the columns that are not drawn, in the form of Streamlit's column_config."""
+    is_short = not MORE_COLUMNS.of(session, False)
+    return dict.fromkeys([IN_FILES, *(_unneeded(frame) if is_short else [])])
+
+
 def _draw_editor(
     session: Session, name: Table, frame: pd.DataFrame, seen: list[int] | None, key: str, note: Callable[[], None]
 ) -> None:
@@ -126,7 +159,8 @@ def _draw_editor(
         frame if seen is None or len(seen) == len(frame) else frame.iloc[seen].reset_index(drop=True),
         key=key,
         num_rows="dynamic",
-        column_config=columns_of(session, name) | {IN_FILES: None},
+        column_config=columns_of(session, name)
+        | (_hidden(session, frame) if name == "workloads" else {IN_FILES: None}),
         hide_index=True,
         width="stretch",
         placeholder="",

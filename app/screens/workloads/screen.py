@@ -13,10 +13,10 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES
-from sliceplan.app.tables.outline import fleet_in_words
+from sliceplan.app.tables.outline import fleet_in_words, promise_in_outline
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import MARK, elsewhere, marks_in
-from sliceplan.app.widgets.actions import offer_solve_on_a_phone
+from sliceplan.app.widgets.actions import offer_solve_beside, offer_solve_on_a_phone
 from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.tables import show_cards
@@ -26,7 +26,7 @@ from sliceplan.solver.model.price_book import DEFAULT_BOOK
 from .beginning import choose_beginning
 from .changing import change_row
 from .choosing import add_gpus, add_service
-from .editors import ask_for_filter, columns_of, edit_prices, edit_table, head_with_undo, looked_for
+from .editors import ask_for_filter, choose_columns, columns_of, edit_prices, edit_table, head_with_undo, looked_for
 from .marks import show_marks
 from .pasting import paste_table
 from .settings import edit_settings
@@ -38,6 +38,7 @@ def show(session: Session) -> None:
     for text in elsewhere(findings_of(session)):
         st.error(literal(in_words(text)))
     head_with_undo(session, "Services")
+    _say_what_is_planned(session)
     _show_table(
         session,
         "workloads",
@@ -46,13 +47,25 @@ def show(session: Session) -> None:
         "a service",
         ("Add a service", add_service),
         when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
-        note="A row a service: name, model, requests per second and latency limit are needed, the rest is not.",
+        note="A row a service: name, model, requests per second and latency limit (SLO) are needed, the rest is not.",
     )
     offer_estimates(session, nowhere(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session)))
     _show_fleet(session)
     edit_settings(session)
     choose_beginning(session)
     offer_solve_on_a_phone(session)
+
+
+def _say_what_is_planned(session: Session) -> None:
+    """Says on which fleet the services are planned and what the SLO is of, with the press that plans them."""
+    tables = session.tables
+    words, solve = st.columns([5, 2], vertical_alignment="center")
+    words.markdown(
+        f"On {literal(fleet_in_words(tables.fleet))}, at prices of {literal(tables.prices or DEFAULT_BOOK)}. "
+        f"SLO: {literal(promise_in_outline(tables.settings))}. Both can be changed below, in *Fleet* and *Settings*."
+    )
+    with solve:
+        offer_solve_beside(session)
 
 
 def _show_fleet(session: Session) -> None:
@@ -95,6 +108,7 @@ def _show_table(
         st.caption(note)
     if name == "workloads":
         ask_for_filter(session)
+        choose_columns(session)
     with st.container(key=f"grid_{name}"):
         edit_table(session, name)
         if len(table) > 1:

@@ -59,7 +59,12 @@ def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
     assert list(table_with(page, "slack")["service"]) == ["ad-ranking"]
     assert "Shown: ad-ranking." in texts(page.caption)
     look_at(page, "GPUs")
-    assert list(table_with(page, "cost per hour")["GPU"]) == ["A100-80GB/2"]
+    gpus = page.session_state["session"].answer.plan.gpus
+    its = [
+        gpu.id for gpu in gpus if any(one.workload == "ad-ranking" for part in gpu.partitions for one in part.serves)
+    ]
+    assert 0 < len(its) < len(gpus)
+    assert list(table_with(page, "cost per hour")["GPU"]) == its
     switch(page, "workloads")
     switch(page, "plan")
     assert not page.exception
@@ -286,7 +291,7 @@ def test_a_type_that_is_left_out_stands_in_the_headline_and_nothing_is_green():
     more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
     plan = solve(more)
     page = shown(more, plan)
-    assert "proven cheapest, L4 left out" in texts(page.header)
+    assert "proven cheapest for execution times, L4 left out; late" in texts(page.header)
     badge, _ = [one.value for one in page.markdown if "-badge[" in one.value]
     assert badge.startswith(":orange-badge[")
     assert "Proven cheapest, but L4 left out" in badge
@@ -303,7 +308,8 @@ def test_that_late_requests_are_not_planned_for_is_as_visible_as_the_proof_and_o
     problem = shop()
     page = shown(problem, solve(problem))
     badges = [one.value for one in page.markdown if "-badge[" in one.value]
-    assert [badge.split("-badge[")[0] for badge in badges] == [":green", ":orange"]
+    assert [badge.split("-badge[")[0] for badge in badges] == [":blue", ":orange"]
+    assert "proven cheapest for execution times; late requests not planned for" in texts(page.header)
     assert "Late requests not planned for" in badges[1]
     assert "A batch takes at most 50 % of its SLO; how many requests are late is not planned for" in texts(
         page.markdown
@@ -311,10 +317,13 @@ def test_that_late_requests_are_not_planned_for_is_as_visible_as_the_proof_and_o
     press(page, "make_it_hold")
     assert not page.exception
     assert "**It holds with:**" in texts(page.markdown)
+    holding = page.session_state["session"].results["make_it_hold"].value
+    assert page.button(key="make_it_hold").label.endswith(f"in time: \\${holding.cost_per_hour:.2f} per hour")
     page.button(key="adopt_holding").click().run()
     badges = [one.value for one in page.markdown if "-badge[" in one.value]
     assert [badge.split("-badge[")[0] for badge in badges] == [":green", ":blue"]
     assert "99 % of requests in time" in badges[1]
+    assert "execution times" not in texts(page.header)
     assert "make_it_hold" not in [button.key for button in page.button]
 
 
@@ -406,3 +415,19 @@ def test_whom_to_leave_out_for_one_gpu_less_is_asked_where_the_plan_is_and_one_p
     assert not page.exception
     assert session.answer.plan.gpus_used == before.gpus_used - 1
     assert not session.is_outdated(session.answer.problem)
+
+
+def test_what_was_simulated_of_a_plan_stands_in_its_headline():
+    problem = shop()
+    problem = problem.model_copy(update={"settings": problem.settings.model_copy(update={"slo_fraction": 0.5})})
+    page = shown(problem, solve(problem))
+    settled(switch(page, "will_it_hold"))
+    report = page.session_state["session"].results["simulate"].value.report
+    late = sum(one.holds == "no" for one in report.services)
+    assert late
+    switch(page, "plan")
+    assert f"for execution times; {late} of 8 services miss 99 % in time" in texts(page.header)
+    assert f":red-badge[:material/timer_off: {late} of 8 services miss" in texts(page.markdown)
+    switch(page, "will_it_hold").slider(key="will_it_hold.load").set_value(0.5).run()
+    settled(page)
+    assert "late requests not planned for" in texts(switch(page, "plan").header)

@@ -86,3 +86,5 @@ def test_what_is_promised_and_drawn_is_said_for_a_first_reader_and_of_mig_only_w
     assert "1g.10gb is 1 of 7 compute slices" in texts(cut.caption)
     assert "divided into partitions to scale" in texts(shared.caption)
     assert "compute slices" not in texts(shared.caption)
+    assert "grey" not in texts(cut.caption)
+    assert "Why not one GPU less?" in texts(cut.markdown)

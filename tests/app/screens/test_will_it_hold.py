@@ -188,7 +188,13 @@ def test_the_chart_has_every_service_with_its_verdict(plan, quantile):
         assert ("does not hold" in text) == (one.holds == "no")
         assert text.endswith(f"SLO {one.slo_ms:g} ms")
     assert "SLO" in figure.layout.xaxis.ticktext[list(figure.layout.xaxis.tickvals).index(100)]
-    assert all(0 <= x <= FARTHEST for trace in figure.data if not trace.showlegend for x in trace.x if x is not None)
+    assert all(0 < x <= FARTHEST for trace in figure.data if not trace.showlegend for x in trace.x if x is not None)
+    promised = next(trace for trace in figure.data if trace.marker.symbol == "square" and trace.x[0] is not None)
+    ms = [next(p.latency_ms for p in one.percentiles if p.quantile == quantile) for one in services]
+    ends = [None if end is None else 100 * end / one.slo_ms for end, one in zip(ms, services, strict=True)]
+    edge = 10 ** figure.layout.xaxis.range[1] / 1.05
+    assert list(promised.x) == pytest.approx([edge if end is None else min(end, FARTHEST) for end in ends])
+    assert ("more" in figure.layout.xaxis.ticktext) == any(end is None or end > FARTHEST for end in ends)
 
 
 def test_the_histogram_has_all_requests_and_those_that_are_late_in_red(report):
@@ -207,7 +213,7 @@ def test_what_is_too_close_to_tell_and_what_never_came_are_counted_apart(report)
     silent = second.model_copy(update={"holds": "unknown"})
     said = verdict_in_words(report.model_copy(update={"services": (close, silent, *known), "missing": ()}))
     assert said.startswith("Not sure. ")
-    assert "6 keep it. 1 is too close to tell: more requests would. Of 1 nothing is known" in said
+    assert "6 keep it. 1 is too close to tell; more requests per service may tell. Of 1 nothing is known" in said
     assert "The worst" not in said
 
 

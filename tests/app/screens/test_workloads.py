@@ -1,5 +1,6 @@
 """The tables of a problem: edits, what they state, and the screen that shows them."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 from problems.instances import ROOT
 from problems.shop import shop
-from support.app_screens import screen, session_with, settled, switch, texts
+from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.workloads.beginning import SHOWS
 from sliceplan.app.screens.workloads.editors import note_edit
@@ -21,6 +22,7 @@ from sliceplan.app.tables.catalogue import catalogue_table, free_name, model_fac
 from sliceplan.app.tables.edits import rows_in_editor, with_edits
 from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.matching import matching
+from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.solver.formats.problem_files import example_problems
@@ -432,3 +434,39 @@ def test_a_factor_and_a_book_of_its_own_survive_the_tables():
     problem = demo.model_copy(update={"fleet": fleet, "prices": "ours", "price_books": (book,)})
     assert stated(tables_of(problem)) == (problem, ())
     assert not same_tables(tables_of(problem), tables_of(demo.model_copy(update={"fleet": fleet})))
+
+
+def columns_drawn(page):
+    """Returns the columns of services that the browser is told to draw."""
+    (services,) = [one.proto for one in page.dataframe if '"slo_ms"' in one.proto.columns]
+    told = json.loads(services.columns)
+    return [name for name in page.session_state["session"].tables.workloads.columns if not told[name].get("hidden")]
+
+
+def test_columns_that_nothing_stands_in_are_drawn_on_request_and_others_always():
+    page = screen("workloads", session_with("demo"))
+    assert columns_drawn(page) == ["name", "model", "rate_rps", "slo_ms"]
+    next(one for one in page.toggle if one.label == "More columns").set_value(True).run()
+    assert not page.exception
+    assert {"min_replicas", "batch_sizes", "memory_mib", "value"} < set(columns_drawn(page))
+    assert IN_FILES not in columns_drawn(page)
+    next(one for one in page.toggle if one.label == "More columns").set_value(False).run()
+    problem = example_problems()["demo"]
+    valued = tuple(one.model_copy(update={"value": 2.0}) for one in problem.workloads)
+    page = screen("workloads", session_with(problem.model_copy(update={"workloads": valued})))
+    assert columns_drawn(page) == ["name", "model", "rate_rps", "slo_ms", "value"]
+
+
+def test_fleet_promise_and_solve_stand_above_the_services():
+    page = screen("workloads", session_with("demo"))
+    assert "On any number of A100-80GB, at prices of aws-us-east-1." in texts(page.markdown)
+    assert "SLO: 99 % of requests in time." in texts(page.markdown)
+    assert page.button(key="now_beside").label == "Solve now"
+
+
+def test_the_price_of_another_problem_s_plan_does_not_stand_under_the_name_of_this_one():
+    page = press(screen("workloads", session_with("demo")), "solve")
+    assert "$13.72 per hour" in texts(page.sidebar.caption)
+    open_problem(page.session_state["session"], example_problems()["parvagpu-s5"])
+    page.run()
+    assert texts(page.sidebar.caption) == "Not solved yet."
