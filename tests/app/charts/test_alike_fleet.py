@@ -51,9 +51,12 @@ def test_a_row_is_as_wide_as_a_gpu_and_names_how_many_there_are(kinds):
 def test_places_of_several_services_are_grey_and_say_how_many(kinds):
     figure = alike_chart(plan_of("large"), LARGE, kinds)
     first = kinds[0]
-    largest = max(part.size for gpu in first.gpus for part in _serving(gpu))
-    names = {part.name for gpu in first.gpus for part in _serving(gpu) if part.size == largest}
-    assert figure.data[0].text[0].startswith(f"{len(names)} service")
+    names = {}
+    for gpu in first.gpus:
+        for part in gpu.partitions:
+            names.setdefault((-int(part.mig_profile.partition("g")[0]), part.start), set()).add(part.serves[0].workload)
+    counted = [len(names[place]) for place in sorted(names)]
+    assert [int(text.split()[0]) for text in figure.data[0].text[: len(counted)]] == counted
     assert figure.data[0].marker.color[0] == GREY
 
 
@@ -65,14 +68,3 @@ def test_any_colouring_draws_mixed_fleets_and_shared_gpus(by):
         assert len(figure.data[0].x) == len(figure.data[0].hovertext)
     alone = alike_chart(plan_of("shop"), PROBLEMS["shop"], alike(plan_of("shop").gpus), colour_by=by)
     assert len(alone.layout.yaxis.ticktext) <= 4
-
-
-class _Part:
-    def __init__(self, size, name):
-        self.size, self.name = size, name
-
-
-def _serving(gpu):
-    return [
-        _Part(int(part.mig_profile.partition("g")[0]), one.workload) for part in gpu.partitions for one in part.serves
-    ]
