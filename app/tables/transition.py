@@ -62,9 +62,10 @@ def meanwhile_in_words(transition: Transition) -> Iterator[str]:
     if disturbed.services:
         many = len(disturbed.services)
         proof = "; no way disturbs fewer, as is proven" if disturbed.proven else ""
+        kept = "" if transition.shortfalls else ", while others keep the rate"
         yield (
-            f"{counted(many, 'service')} {'is' if many == 1 else 'are'} disturbed, as a partition of "
-            f"{'its' if many == 1 else 'theirs'} is stopped or moved: {few_names(disturbed.services)}{proof}."
+            f"{counted(many, 'service')} {'is' if many == 1 else 'are'} disturbed: a running partition of "
+            f"{'it' if many == 1 else 'each'} is stopped or moved{kept}. {few_names(disturbed.services)}{proof}."
         )
     else:
         yield "No service is disturbed: no running partition is stopped or moved."

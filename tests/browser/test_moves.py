@@ -20,7 +20,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_to_everyone_and_taken_away(
     go(page, "Transition")
     expect(page.get_by_text("Say what runs today")).to_be_visible()
     look(page, "20-transition-empty")
-    press(page, "The plan runs today")
+    press(page, "Set this plan as what runs")
     expect(page.get_by_text("The next plan is the one that runs today")).to_be_visible()
     go(page, "Services and fleet")
     edit_first_rate(page, "2200")

@@ -55,7 +55,7 @@ def choose_running(session: Session) -> None:
     take, clear = st.columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
     take.button(
-        "The plan runs today",
+        "Set this plan as what runs",
         key="running_is_last",
         disabled=not can_take,
         on_click=_take_last,

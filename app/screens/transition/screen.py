@@ -20,6 +20,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to_files
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
+from sliceplan.app.tables.history import changed_in_words
 from sliceplan.app.tables.transition import (
     disturbance_in_words,
     meanwhile_in_words,
@@ -35,6 +36,7 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.differences.problems import changes
 from sliceplan.solver.differences.wording import describe_plans
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.transition import Durations, Transition
@@ -124,7 +126,7 @@ def show(session: Session) -> None:
 def _show_without_running(session: Session, answer: Answer | None) -> None:
     """Says what will be here, and offers an example and the plan's files."""
     st.info(
-        "Say what runs today: press *The plan runs today*, then change rates and solve again. Here you will see "
+        "Say what runs today: press *Set this plan as what runs*, then change rates and solve again. Here you will see "
         "which services that disturbs, what may go wrong, and the steps with their times."
     )
     offer_example(session)
@@ -140,6 +142,10 @@ def _show_next(session: Session) -> None:
         offer_solve(session, "No plan yet. Press Solve.", "transition")
         return
     st.markdown(f"**{literal(answer.problem.name)}**: {literal(plan_summary(answer.plan, answer.plan.gap))}")
+    running = session.running
+    if running is not None and running.problem.name == answer.problem.name and running.plan is not answer.plan:
+        other = changed_in_words(changes(running.problem, answer.problem), answer.problem.labels)
+        st.markdown(f"Other than today: {literal(other)}")
     warn_if_outdated(session, answer.problem)
 
 
@@ -209,6 +215,8 @@ def _say_why_not(session: Session) -> None:
 def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     transition = moves.transition
     st.header(literal(counts_in_words(transition)))
+    if moves.risks:
+        st.markdown(worst_in_a_line(moves.risks))
     _show_figures(moves)
     st.markdown(listed(meanwhile_in_words(transition)))
     _show_risks(moves.risks)
@@ -244,6 +252,13 @@ def _show_figures(moves: PlannedMoves) -> None:
         help="services that have less than the lower of their two rates for a while, and the requests that this loses",
     )
     gpus.metric("GPUs at once", transition.peak_gpus, help="GPUs that hold something at once, at most")
+
+
+def worst_in_a_line(risks: tuple[Risk, ...]) -> str:
+    """Returns the gravest kinds of the risks as a line for beside the heading; `risks`: at least one."""
+    level = next(one for one in BADGES if any(risk.level == one for risk in risks))
+    kinds = dict.fromkeys(risk.what for risk in risks if risk.level == level)
+    return f"{MARKS[level]} {BADGES[level]} risk: {literal(', '.join(kinds))}; *Risks* below says where."
 
 
 def _show_risks(risks: tuple[Risk, ...]) -> None:
