@@ -64,17 +64,17 @@ def versions_table(
         rows.append(
             {
                 "version": one.key.number,
+                "by": one.author,
+                SAVED: _time(one.saved_at),
                 "cost per hour": None if cost is None else cost.cost_per_hour,
                 "GPUs": None if cost is None else cost.gpus_used,
                 "cost change": _against(cost, was),
                 "what changed": changed.get(one.key.number, ""),
                 "note": one.note,
-                "by": one.author,
-                SAVED: _time(one.saved_at),
                 "from": _origin(one),
             }
         )
-    columns = ["version", "cost per hour", "GPUs", "cost change", "what changed", "note", "by", SAVED, "from"]
+    columns = ["version", "by", SAVED, "cost per hour", "GPUs", "cost change", "what changed", "note", "from"]
     return pd.DataFrame(rows, columns=columns).astype({"cost per hour": "float64", "GPUs": "Int64"})
 
 

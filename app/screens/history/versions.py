@@ -21,8 +21,8 @@ from .costs import changed, costs_of, offer_costs
 OF_VERSIONS = {
     # Its number alone would be a card's title on a phone.
     "version": st.column_config.NumberColumn("version", format="version %d"),
-    "cost change": st.column_config.TextColumn("cost change", width=130, help="per hour, against the version before"),
-    "what changed": st.column_config.TextColumn("what changed", help="against the version before"),
+    "cost change": st.column_config.TextColumn("cost change", width=115, help="per hour, against the version before"),
+    "what changed": st.column_config.TextColumn("what changed", width=190, help="against the version before"),
 }
 
 
@@ -34,10 +34,15 @@ def show(session: Session, name: str) -> None:
     show_table(table, "saved_versions", columns=COLUMNS | OF_VERSIONS, placeholder="", key="saved_versions")
     offer_costs(session, found, costs)
     by_key = {one.key: one for one in found}
-    key = choose(
-        session, f"history.version.{name}", "Version", list(by_key), words=lambda one: version_words(by_key[one])
-    )
     latest = found[0].key
+    key = choose(
+        session,
+        f"history.version.{name}",
+        "Version",
+        list(by_key),
+        words=lambda one: version_words(by_key[one]),
+        start=latest,  # a new version is the one to look at
+    )
     opening, restoring, _ = st.columns([1, 1, 2])
     if opening.button(
         "Open in the tables", key="open_version", width="stretch", help="Undo brings back what the tables hold now"

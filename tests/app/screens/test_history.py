@@ -228,6 +228,10 @@ def test_a_plan_of_another_problem_waits_until_that_is_saved(saved):
     assert not popovers["Save"].disabled
 
 
+def chosen_version(page):
+    return next(one for one in page.selectbox if one.label == "Version")
+
+
 def test_an_old_version_is_opened_compared_and_restored(saved):
     save_problem(shared_store(), with_rate(DEMO, 77.0), parent=saved, author="cleo", note="less")
     page = opened("history", VersionKey(saved.document, 2))
@@ -236,13 +240,15 @@ def test_an_old_version_is_opened_compared_and_restored(saved):
     differences = next(one.value for one in page.dataframe if "before" in one.value.columns)
     assert (differences["before"][0], differences["after"][0]) == ("110", "77")
     part(page, "Versions")
-    page.selectbox(key=f"history_version_{saved.document}").set_value(saved).run()
+    assert chosen_version(page).value.number == 2
+    chosen_version(page).set_value(saved).run()
     click(page, "open_version")
     assert (state(page).problem, state(page).saved_as) == (DEMO, saved)
     click(page, "restore_version")
     third = latest_version(shared_store(), saved.document)
     assert (third.key.number, third.restored_from) == (3, 1)
     assert "it is saved again as version 3, now the latest" in texts(page.success)
+    assert chosen_version(page).value == third.key
 
 
 def test_versions_say_what_changed_what_they_cost_and_how_much_more_than_the_one_before(saved):
