@@ -40,7 +40,9 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.set_viewport_size({"width": 1280, "height": 1400})
     photograph(page, "improving", with_figures=False)
-    page.get_by_test_id("stMain").get_by_role("button", name="Stop, keep the best so far").click()
+    stop = page.get_by_role("button", name="Stop, keep the best so far")
+    expect(stop.filter(visible=True)).to_have_count(1)
+    stop.filter(visible=True).click()
     expect(page.get_by_text("Ended early: this is the best that was found until then.")).to_be_visible(timeout=40_000)
     expect(page.get_by_text("So far; being improved.")).to_have_count(0)
     look(page, "31-stopped")

@@ -44,8 +44,6 @@ PROMISE_ICONS: dict[Colour, str] = {
 MOST_REASONS = 12
 """Why services have no place, services with the same reason together."""
 
-IMPROVING: tuple[str, Colour] = ("So far, being improved", "blue")
-
 
 def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool) -> None:
     """Draws them; `goes_on`: a search is improving the plan."""
@@ -55,11 +53,12 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     problem, plan = shown(session, names, problem), shown(session, names, plan)
     without = uncovered(problem)
     seen = None if goes_on else _simulated(session, names, answered)
-    words, colour = IMPROVING if goes_on else verdict(plan, without)
-    if colour == "green" and plans_for_no_percentile(plan):
-        words, colour = f"{words} for execution times", "blue"
     with st.container(horizontal=True, vertical_alignment="center", key="verdicts"):
-        st.badge(words, color=colour, icon=ICONS[colour])
+        if not goes_on:  # what is not the last word is said above
+            words, colour = verdict(plan, without)
+            if colour == "green" and plans_for_no_percentile(plan):
+                words, colour = f"{words} for execution times", "blue"
+            st.badge(words, color=colour, icon=ICONS[colour])
         if (promised := promise_badge(plan, seen)) is not None:
             st.badge(promised[0], color=promised[1], icon=PROMISE_ICONS[promised[1]], help=PROMISE)
         if is_answer and session.answer is not None and plans_for_no_percentile(plan):

@@ -6,10 +6,12 @@ from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.charts.service_loads import fullest_first, grows_least, load_chart
 from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
 from sliceplan.app.screens.plan.downloads import offer_plan
+from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
+from sliceplan.app.tables.warnings import warnings_in_words
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
@@ -20,6 +22,7 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.metrics.caveats import CaveatKind, caveats
 from sliceplan.solver.metrics.service_figures import ServiceFigures, service_figures
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -65,12 +68,13 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     is_answer = not goes_on and session.answer is not None and session.answer.plan is plan
     # Planned by names: what people call services is no name.
     alone = None if goes_on or not plan.gpus else _alone(problem)
+    kinds = made_once("plan.caveats", (problem, plan), lambda: _kinds(session, problem, plan))
     problem, plan = shown(session, problem, problem), shown(session, problem, plan)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     show_worth(problem, plan, goes_on, alone)
-    _show_warnings(plan)
+    _show_warnings(plan, kinds)
     if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)
     views, filters = st.columns([5, 2])
@@ -103,11 +107,16 @@ def _alone(problem: Problem) -> Plan | None:
     return made_once("without_sharing", (problem,), lambda: without_sharing(problem))
 
 
-def _show_warnings(plan: Plan) -> None:
+def _kinds(session: Session, problem: Problem, plan: Plan) -> list[CaveatKind | None]:
+    """Returns what each warning of a plan is about; None: something else than its predictions."""
+    kind_of = {one.text: one.kind for one in caveats(problem, plan, profiles_of(session))} if plan.warnings else {}
+    return [kind_of.get(text) for text in plan.warnings]
+
+
+def _show_warnings(plan: Plan, kinds: list[CaveatKind | None]) -> None:
     if not plan.warnings:
         return
-    noun = "thing" if len(plan.warnings) == 1 else "things"
-    with st.expander(f"{len(plan.warnings):,} {noun} to know about these predictions"):
+    with st.expander(f"How sure the predictions are: {warnings_in_words(kinds)}"):
         shown = plan.warnings[:MOST_WARNINGS]  # the gravest are first
         lines = [listed(shown)]
         if len(plan.warnings) > len(shown):
