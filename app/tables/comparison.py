@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from sliceplan.app.tables.promise import promise_badge
 from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.differences.plans import Place, PlanDifference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
@@ -35,11 +36,14 @@ WASTED = {
 """Column -> field of CostBreakdown."""
 
 
+NOT_PLANNED_FOR = "not planned for"
+
 FAILED, DISPUTED = "FAILED", "DISPUTED"
 
 COLUMNS = [
     "what it does",
     "verdict",
+    "late requests",
     "cost per hour",
     "could carry",
     "by BDA",
@@ -74,6 +78,7 @@ def comparison_table(comparison: Comparison, differences: Mapping[str, PlanDiffe
             {
                 **_names(plan.planner),
                 "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
+                "late requests": _promised(plan),
                 "cost per hour": plan.cost_per_hour,
                 "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
                 "could carry": None if plan.capacity is None else plan.capacity.value,
@@ -111,6 +116,13 @@ def money_table(plans: Iterable[Plan], breakdowns: Mapping[str, CostBreakdown]) 
 
 def _names(planner: str) -> dict[str, str | None]:
     return {"what it does": plain_name(planner), "whose rules": RULES_OF.get(planner), "planner": planner}
+
+
+def _promised(plan: Plan) -> str | None:
+    """Returns what is planned of requests that are late; None: there is no plan, or it does not hold."""
+    if (badge := promise_badge(plan)) is None:
+        return None
+    return NOT_PLANNED_FOR if plan.promise is None else badge[0]
 
 
 def _gain(plan: Plan) -> float | None:

@@ -12,4 +12,4 @@ def test_every_planner_is_called_something_of_its_own_that_has_room_beside_bars(
 
 def test_a_planner_that_is_not_shipped_keeps_its_name():
     assert plain_name("ours") == plain_and_own_name("ours") == "ours"
-    assert plain_and_own_name("whole-gpu") == "a GPU for each service (common practice): whole-gpu"
+    assert plain_and_own_name("whole-gpu") == "whole GPUs per service (common practice): whole-gpu"

@@ -15,6 +15,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import comparison as tables
+from sliceplan.app.tables.promise import plans_for_no_percentile
 from sliceplan.app.widgets.actions import offer_compare
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
 from sliceplan.app.widgets.files import offer_file
@@ -149,6 +150,11 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
     st.header(literal(_proven(compared)))
     if said := standing(compared):
         st.markdown(said)
+    if any(plans_for_no_percentile(plan) for plan in compared.plans):
+        st.caption(
+            "Late requests are not planned for here: a batch is fast enough, and requests that wait may be late. *Will "
+            "it hold?* says how many of the plan at hand are; Settings, on *Services and fleet*, plan for 99 % in time."
+        )
     offer_the_rest(session, problem, compared, facts)
     _show_trouble(compared)
     if compared.not_run:
@@ -164,7 +170,8 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
         show_picture(session, gap_chart(compared), "gaps")
         st.caption(
             "The line is proven: no plan that holds can cost less. The cheapest are on top; a hatched bar misses SLOs. "
-            "*Exact search* proves; the others are published or plain, told of below; in small: their names in files."
+            "*Exact search* proves; the others are published or plain, told of below; in small: their names in files. "
+            "*Whole GPUs per service* shares none: each service has as many GPUs to itself as its rate needs."
         )
     _show_broken(seen)
     chosen = _table(compared, differences)
@@ -294,6 +301,11 @@ def _table(compared: Comparison, differences: dict[str, PlanDifference]) -> str 
             "gap": percent(
                 "dearer by" if compared.objective == COST else "less by",
                 help=f"{compared.objective.name} against what is proven that none can be better than",
+            ),
+            "late requests": column.TextColumn(
+                "late requests",
+                help="What a plan promises of requests that wait. Not planned for: it keeps to how long a batch "
+                "executes, so that some requests may be late. Will it hold? says how many, of the plan at hand.",
             ),
             "missed SLOs": column.NumberColumn(
                 "late", help="services whose latency, by the full interference model, passes what the SLO leaves"
