@@ -47,6 +47,9 @@ MOST_STEPS = 300
 NOTHING = 5e-4
 """How much of all compute is said as 0.0 %."""
 
+IN_NONE, OUT_OF_REACH = "In no partition", "Out of reach"
+"""The compute that no partition has; where no further one fits, as the pictures call it."""
+
 EACH = {COMPUTE: "Compute of each GPU", MEMORY: "Memory of each GPU"}
 
 SAID = {
@@ -115,21 +118,27 @@ def _show_metrics(plan: Plan, metrics: Metrics) -> None:
         help="how much of all SMs is in partitions that could serve more than they are asked for. Of the SMs of "
         f"partitions alone it is {metrics.internal_slack or 0.0:.1%}: their internal slack.",
     )
+    fits_more = _fits_more(metrics)
     in_none.metric(
-        "In no partition", f"{holes:.1%}", help="external fragmentation: how much of all SMs no partition has"
+        IN_NONE if fits_more else OUT_OF_REACH,
+        f"{holes:.1%}",
+        help="external fragmentation: how much of all SMs no partition has",
     )
-    st.markdown(_meaning(idle, holes, fits_more=_fits_more(metrics)))
+    st.markdown(_meaning(idle, holes, fits_more=fits_more))
 
 
 def _meaning(idle: float, holes: float, *, fits_more: bool) -> str:
     """Returns what the figures mean; `fits_more`: whether a further partition fits somewhere."""
     said = (
         f"You pay for all of it. The {100 * idle:.1f} % idle in partitions can serve more requests of the same services"
+        " (*Plan*, *Rate and capacity*, says how many of each)"
     )
     if holes < NOTHING:
         return f"{said}; every GPU is divided to its end."
-    rest = "has room for further partitions" if fits_more else "is left over: no further partition fits there"
-    return f"{said}; the {100 * holes:.1f} % in no partition {rest}."
+    left = f"{said}; the {100 * holes:.1f} %"
+    if fits_more:
+        return f"{left} in no partition has room for further partitions."
+    return f"{left} out of reach is left over: no further partition fits there."
 
 
 def _fits_more(metrics: Metrics) -> bool:

@@ -103,7 +103,7 @@ def test_what_is_idle_is_said_to_be_room_where_a_partition_fits():
     assert "in no partition has room for further partitions" in said
     full = example_problems()["parvagpu-s5"]
     page = running(solve(full), full)
-    assert "in no partition is left over: no further partition fits there" in texts(page.markdown)
+    assert "% out of reach is left over: no further partition fits there" in texts(page.markdown)
     assert "out of reach of every profile" in texts(page.markdown)
 
 
