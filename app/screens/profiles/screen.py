@@ -195,8 +195,21 @@ def _in_words(profile: Profile) -> str:
     return "\n\n".join(lines)
 
 
+def _show_basis(profile: Profile, sharing: Sharing, *, measured: bool, fitted: bool) -> None:
+    """Says in a badge, beside the curves, what they are; `measured`: there are dots, `fitted`: there are lines."""
+    origin = profile.estimate(sharing)
+    if origin is not None or profile.quality == "estimated":
+        of = "" if origin is None else f" from {origin[0]}"
+        st.badge(f"Estimated{of}, not measured here", color="orange", icon=":material/help:")
+    elif fitted:
+        st.badge("Lines fitted to measurements", color="blue", icon=":material/timeline:")
+    elif measured:
+        st.badge("Measured", color="green", icon=":material/straighten:")
+
+
 def _show_instances(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
     st.header("On MIG instances")
+    _show_basis(profile, "mig", measured=any(profile.mig_points), fitted=bool(profile.curves))
     here = [mark for mark in marks if mark.mig_profile is not None]
     counts = sorted({curve.processes for curve in profile.curves} | {point.processes for point in profile.mig_points})
     used = [mark.processes for mark in here]
@@ -229,6 +242,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
 
 def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
     st.header("At a share of the GPU")
+    _show_basis(profile, "mps", measured=any(profile.share_points), fitted=profile.interference is not None)
     here = [mark for mark in marks if mark.sm_percent is not None]
     known = profile.interference
     options = batches_of(profile)
