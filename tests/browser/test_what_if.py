@@ -37,7 +37,7 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     expect(page.get_by_test_id("stMetricDelta").first).to_contain_text("+$")
     cost = page.get_by_test_id("stMetricValue").first.inner_text()
     look(page, "20-what-if")
-    press(page, "Link")
+    press(page, "Show link")
     address = page.get_by_test_id("stCode").inner_text().strip()
     assert "/what-if?" in address
     colleague = browser.new_page(viewport={"width": 1280, "height": 1400})
@@ -49,7 +49,7 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     expect(colleague.get_by_text("The link could not be opened")).to_be_visible()
     look(colleague, "21-broken-link")
     colleague.close()
-    press(page, "Adopt as the problem")
+    press(page, "Use these values")
     expect(page.get_by_text("Move a slider to begin.")).to_be_visible()
 
 

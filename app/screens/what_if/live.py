@@ -23,6 +23,7 @@ from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.differences.plans import Move, moves, places
 from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.model.words import counted
@@ -101,7 +102,8 @@ def _ask_for_base(session: Session) -> None:
     offer_solve(
         session,
         "Press Solve. Then move a slider (load, SLO, prices, number of GPUs) and see at once what the fleet would cost,"
-        " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it.",
+        " how many GPUs it takes, and which services move. Your problem stays as it is until you press *Use these "
+        "values*.",
         "what_if",
     )
 
@@ -160,6 +162,9 @@ def _show_figures(base: Answer, shown: Answer) -> None:
     cost, gpus, bound = st.columns(3)
     cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
     show_boards(gpus, new.gpus, before=old.gpus)
+    if new.status is Status.OPTIMAL:  # the bound would repeat the cost
+        bound.metric("Proven", "cheapest", help="no plan for this problem costs less per hour")
+        return
     bound.metric(
         "Proven: at least",
         _usd(new.bound.cost_per_hour),
@@ -182,7 +187,7 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
     row = st.container(horizontal=True)
     idle = changes.is_empty
     row.button(
-        "Adopt as the problem",
+        "Use these values",
         key="what_if_adopt",
         disabled=idle or not is_current(session, shown),
         help="The tables then state these changes; undo has the earlier ones.",
@@ -194,7 +199,7 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
     if problem is None:
         return
     row.button(
-        "Link",
+        "Show link",
         key="what_if_link",
         help="An address that reopens this what-if",
         on_click=want_link,
