@@ -65,7 +65,8 @@ def show_actions(session: Session) -> None:
         return
     is_outdated = session.is_outdated(answer.problem)
     if is_outdated and problem is not None and problem.name != answer.problem.name:
-        st.caption(NOT_SOLVED)  # the price of another problem's plan would be read as this one's
+        if "solve" not in session.open_jobs:
+            st.caption(NOT_SOLVED)  # the price of another problem's plan would be read as this one's
     else:
         without = left_out_in_words(answer.problem) if answer.plan.gpus else ""
         said = "; ".join(filter(None, (plan_summary(answer.plan, answer.plan.gap), without)))

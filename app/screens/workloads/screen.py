@@ -57,12 +57,12 @@ def show(session: Session) -> None:
 
 
 def _say_what_is_planned(session: Session) -> None:
-    """Says on which fleet the services are planned and what the SLO is of, with the press that plans them."""
+    """Says on which fleet the services are planned and what is promised of the SLO, with the press that plans them."""
     tables = session.tables
     words, solve = st.columns([5, 2], vertical_alignment="center")
     words.markdown(
         f"On {literal(fleet_in_words(tables.fleet))}, at prices of {literal(tables.prices or DEFAULT_BOOK)}. "
-        f"SLO: {literal(promise_in_outline(tables.settings))}. Both can be changed below, in *Fleet* and *Settings*."
+        f"Promised: {literal(promise_in_outline(tables.settings))}."
     )
     with solve:
         offer_solve_beside(session)

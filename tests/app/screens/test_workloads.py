@@ -460,7 +460,7 @@ def test_columns_that_nothing_stands_in_are_drawn_on_request_and_others_always()
 def test_fleet_promise_and_solve_stand_above_the_services():
     page = screen("workloads", session_with("demo"))
     assert "On any number of A100-80GB, at prices of aws-us-east-1." in texts(page.markdown)
-    assert "SLO: 99 % of requests in time." in texts(page.markdown)
+    assert "Promised: 99 % of requests in time." in texts(page.markdown)
     assert page.button(key="now_beside").label == "Solve now"
 
 
