@@ -51,7 +51,7 @@ def test_comparing_shows_gaps_and_the_rooms_left(page):
     expect(page.get_by_text("The shares add up to $13.72 per hour")).to_be_visible(timeout=10_000)
     look(page, "12-prices")
     go(page, "Fragmentation")
-    expect(page.get_by_text("Out of reach", exact=True)).to_be_visible()
+    expect(page.get_by_text("Idle in partitions", exact=True)).to_be_visible()
     look(page, "4-fragmentation")
 
 
