@@ -1,6 +1,9 @@
 """A search as its user sees it: a line that says what goes on, and Ctrl-C ends it with the best answer so far."""
 
+import ctypes
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +14,37 @@ from ..runtime.interruption import interruptible_by
 from ..runtime.progress import listening
 from .output import say, spinner
 
+STDOUT = 1
+"""The process's own, which libraries in C write to."""
+
 
 @contextmanager
 def searching(text: str) -> Iterator[Any]:
     """Shows what the searches in the block report, and lets Ctrl-C end them; yields a function to change the text."""
-    with spinner(text) as update, listening(update), _stopped_by_interrupt():
+    with spinner(text) as update, listening(update), _stopped_by_interrupt(), _stdout_for_answers():
         yield update
+
+
+@contextmanager
+def _stdout_for_answers() -> Iterator[None]:
+    """Drops what solvers print in the block: HiGHS has a line of its own on stdout in about one search of a hundred."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        own = os.dup(STDOUT)
+    except OSError:  # it is closed, and nobody reads it
+        yield
+        return
+    nobody = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nobody, STDOUT)
+    os.close(nobody)
+    try:
+        yield
+    finally:
+        # What C's library has not written yet would come out later.
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(own, STDOUT)
+        os.close(own)
 
 
 @contextmanager

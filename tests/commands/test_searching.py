@@ -157,3 +157,35 @@ def test_an_interruption_that_is_meant_ends_the_command_line_with_130():
     code = "import sliceplan.solver.cli as cli\ndef app(): raise KeyboardInterrupt\ncli.app = app\ncli.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "interrupted; no file is left half-written\n")
+
+
+PRINTING = """
+import ctypes, os, sys
+from sliceplan.solver.commands.searching import searching
+
+c = ctypes.CDLL(None)
+c.puts(b"before")
+c.fflush(None)
+with searching("a search"):
+    c.puts(b"a solver's line")
+    os.write(1, b"another\\n")
+    print("progress", file=sys.stderr)
+print("the answer")
+"""
+
+
+def test_what_solvers_print_is_no_part_of_an_answer_on_stdout():
+    done = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, text=True, check=True)
+    assert done.stdout == "before\nthe answer\n"
+    assert done.stderr == "progress\n"
+
+
+def test_a_search_may_have_its_stdout_closed():
+    script = PRINTING.replace('os.write(1, b"another\\n")', "pass")
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == "progress\n"
