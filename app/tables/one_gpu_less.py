@@ -2,6 +2,9 @@
 
 from sliceplan.solver.model.plan import Plan, Status
 
+LEAST_USD = 1e-6
+"""USD per hour by which a cost has to be below a bound: sums of prices are rounded."""
+
 
 def saves_no_gpu(plan: Plan) -> bool:
     """
@@ -20,7 +23,3 @@ def saves_no_gpu(plan: Plan) -> bool:
     if any(gpu.gpu not in prices for gpu in plan.gpus):
         return False
     return cost - min(prices[gpu.gpu] for gpu in plan.gpus) < bound - LEAST_USD
-
-
-LEAST_USD = 1e-6
-"""USD per hour by which it is below: sums of prices are rounded."""
