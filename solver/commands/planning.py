@@ -100,6 +100,7 @@ def compare(
 ) -> None:
     """Put planners side by side, each within the whole time limit, with the gap of each to the proven bound."""
     from .. import api
+    from ..comparison.ranking import best_first
     from ..model.prices import price_words, prices_of
     from ..wording.reasons import shared_reasons
     from ..wording.shown_names import as_shown, shown_names
@@ -132,7 +133,7 @@ def compare(
             data["simulations"] = {name: report.model_dump(mode="json") for name, report in simulations.items()}
         write_json(data, json_file, parsed.labels)
     if not is_stdout(json_file):
-        display(compare_table(comparison))
+        display(compare_table(best_first(comparison)))
         if simulations is not None:
             show_rows(as_shown(simulations, names_shown))
     seen = as_shown(comparison, names_shown)
