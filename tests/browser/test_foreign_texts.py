@@ -24,11 +24,18 @@ def shown_by(browser, address, query, *, is_asked=False):
         opening.wait_for(timeout=60_000)
         asked, found = read(tab)
         opening.click()
-    tab.get_by_text("Runs today").or_(tab.get_by_text("Fleet", exact=True)).first.wait_for(timeout=60_000)
-    tab.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
+    tab.get_by_text("Runs today").or_(tab.get_by_test_id("stDataFrame")).first.wait_for(timeout=60_000)
+    settle(tab)
+    for fold in tab.locator("details:not([open]) > summary").all()[::-1]:
+        fold.click()
+        settle(tab)
     text, more = read(tab)
     tab.close()
     return asked + text, found + more
+
+
+def settle(tab):
+    tab.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
 
 
 def read(tab):
