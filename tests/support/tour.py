@@ -21,7 +21,7 @@ from .browser_walk import STILL_MS
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "tour"
 
-WIDTH, COLOURS = 960, 96
+WIDTH, COLOURS = 960, 256
 """Of the pictures."""
 
 SEEN = {"width": 1280, "height": 900}
