@@ -8,8 +8,8 @@ from ..model.objective import Sense
 from ..model.plan import Plan, Status
 from .rows import Comparison, Row
 
-ROUNDING = 1e-6
-"""USD per hour, or requests/s, within which two plans are equally good: sums of prices are rounded."""
+DIGITS = 9
+"""Significant ones in which two equally good plans are the same: sums of prices are rounded."""
 
 
 def best_first(comparison: Comparison) -> Comparison:
@@ -27,6 +27,10 @@ def best_first(comparison: Comparison) -> Comparison:
         value = judged(row).value
         if not row.gpus or value is None:
             return 2, 0, 0
-        return int(row.status is Status.VIOLATING), sign * round(value / ROUNDING), row.status is not Status.OPTIMAL
+        return (
+            int(row.status is Status.VIOLATING),
+            sign * float(f"{value:.{DIGITS}g}"),
+            row.status is not Status.OPTIMAL,
+        )
 
     return replace(comparison, rows=tuple(sorted(comparison.rows, key=key)))

@@ -7,7 +7,7 @@ from problems.shop import shop
 
 from sliceplan.solver.api import compare
 from sliceplan.solver.comparison.ranking import best_first
-from sliceplan.solver.comparison.rows import Failure
+from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.plan import Status
@@ -35,6 +35,12 @@ def test_cheaper_plans_are_above_dearer_ones_and_nothing_is_lost():
     assert costs[0] < costs[-1]
     assert ranked.rows[0].status is Status.OPTIMAL
     assert sorted(names(ranked)) == sorted(names(compared))
+
+
+def test_costs_of_less_than_a_cent_are_told_apart():
+    exact, other = compare(shop(), ["exact", "parvagpu"]).plans
+    dear, cheap = (plan.model_copy(update={"cost_per_hour": usd}) for plan, usd in ((exact, 3.1e-8), (other, 3.0e-8)))
+    assert names(best_first(Comparison((dear, cheap), exact.bound))) == ["parvagpu", "exact"]
 
 
 def test_where_most_is_asked_for_plans_that_carry_more_are_above():
