@@ -4,6 +4,7 @@ import plotly.graph_objects as go
 
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.judged import judged
+from sliceplan.solver.model.objective import SAME
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.wording.summary import missed_slos
 
@@ -27,7 +28,7 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
     holds = [plan.status is not Status.VIOLATING for plan, _ in known]
     gaps = [comparison.gap_to_bound(plan) for plan, _ in known]
     colours = [
-        (BEST if gap is not None and gap < 1e-9 else NEEDED) if fine else BROKEN
+        (BEST if gap is not None and gap <= SAME else NEEDED) if fine else BROKEN
         for gap, fine in zip(gaps, holds, strict=True)
     ]
     figure = go.Figure()

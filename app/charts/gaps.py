@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from sliceplan.solver.comparison.rows import Comparison
+from sliceplan.solver.model.objective import SAME
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.wording.summary import missed_slos
 
@@ -13,9 +14,6 @@ from .legends import legend_on_top, room_px
 from .planner_names import ROW_HEIGHT, name_planners
 
 BEST, NEEDED, MORE, BROKEN = PALETTE[2], PALETTE[0], IDLE, "#D9D9D9"
-
-AS_GOOD = 1e-6
-"""Gap, a part of the bound, up to which a plan is as good as any can be."""
 
 TEXT_PX = 118
 """Right of the longest bar: what a plan costs, and how much that is above the bound."""
@@ -35,8 +33,8 @@ def gap_chart(comparison: Comparison) -> go.Figure:
     bound = comparison.bound.cost_per_hour or 0.0
     gaps = {plan.planner: gap for plan in comparison.plans if (gap := comparison.gap_to_bound(plan)) is not None}
     broken = [plan for plan in comparison.plans if plan.status is Status.VIOLATING and plan.cost_per_hour and bound]
-    best = [plan for plan in comparison.plans if gaps.get(plan.planner, 1.0) <= AS_GOOD]
-    dearer = [plan for plan in comparison.plans if gaps.get(plan.planner, 0.0) > AS_GOOD]
+    best = [plan for plan in comparison.plans if gaps.get(plan.planner, 1.0) <= SAME]
+    dearer = [plan for plan in comparison.plans if gaps.get(plan.planner, 0.0) > SAME]
     figure = go.Figure()
     if best:
         _add_bars(figure, "as cheap as any plan can be", BEST, best, [f"★ {_usd(plan)}" for plan in best])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sliceplan.solver.model.judged import judged
-from sliceplan.solver.model.objective import COST
+from sliceplan.solver.model.objective import COST, SAME
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.stop_reason import StopReason
@@ -66,7 +66,7 @@ def proof(plan: Plan) -> Iterator[str]:
         yield f"Lower limit: {COST.bound_in_words(bound.cost_per_hour)}{gpus}."
         yield f"Why the limit holds: {why_the_limit_holds(bound.method)}"
     if plan.gap is not None:
-        yield "This plan costs exactly that." if plan.gap < 1e-9 else f"This plan is {plan.gap:.2%} above it."
+        yield "This plan costs exactly that." if plan.gap <= SAME else f"This plan is {plan.gap:.2%} above it."
     limit = "" if plan.search.time_limit_s is None else f" (time limit {plan.search.time_limit_s:g} s)"
     yield f"Found by {plan.planner} in {plan.runtime_s:.2f} s{limit}; its search ended: {STOPPED[plan.search.stopped]}."
     yield (

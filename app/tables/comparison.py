@@ -10,7 +10,7 @@ from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.differences.plans import Place, PlanDifference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.judged import judged
-from sliceplan.solver.model.objective import COST
+from sliceplan.solver.model.objective import COST, SAME
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
@@ -133,7 +133,7 @@ def _gain(plan: Plan) -> float | None:
 
 def verdict(plan: Plan, gap: float | None) -> str:
     """Returns in a word or two what came of a planner; `gap`: to the best bound."""
-    if plan.status is Status.FEASIBLE and gap is not None and gap < 1e-9:
+    if plan.status is Status.FEASIBLE and gap is not None and gap <= SAME:
         return "as cheap as proven" if plan.capacity is None else "as much as proven"
     return in_words(plan.status, judged(plan).objective.best)
 

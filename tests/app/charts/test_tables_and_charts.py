@@ -17,6 +17,7 @@ from sliceplan.app.tables.fragmentation import fragmentation_table
 from sliceplan.app.tables.problem import elsewhere, fleet_table, marks_of, workload_table
 from sliceplan.app.tables.problem import problem_of as stated
 from sliceplan.solver.api import compare, solve
+from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.wording.summary import plan_summary
@@ -113,6 +114,13 @@ def test_gap_bars_show_every_plan_and_which_is_proven_cheapest():
     table = comparison_table(comparison)
     assert list(table["planner"]) == [plan.planner for plan in comparison.plans]
     assert table.loc[0, "gap"] == 0
+
+
+def test_a_plan_that_is_dearer_by_a_ten_millionth_is_not_as_cheap_as_any_can_be():
+    exact, other = compare(shop(), ["exact", "parvagpu"]).plans
+    near = other.model_copy(update={"cost_per_hour": exact.cost_per_hour * (1 + 1e-7)})
+    best, *_ = gap_chart(Comparison((exact, near), exact.bound)).data
+    assert list(best.y) == ["exact"]
 
 
 def test_planners_without_a_plan_have_empty_cells():
