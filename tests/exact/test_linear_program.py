@@ -86,3 +86,8 @@ def test_entries_are_sorted_and_blocks_placed():
     dense[both.row, both.column] = both.value
     assert dense.tolist() == [[0, 0, 0, 7], [0, 0, 0, 0], [0, 3, 4, 0], [5, 0, 0, 0]]
     assert both.row.tolist() == sorted(both.row.tolist())
+
+
+@FIRST
+def test_numbers_that_are_none_have_no_solution(few_columns):
+    assert with_one_variable(np.nan, 9.0, few_columns) is None

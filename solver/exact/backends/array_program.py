@@ -19,9 +19,27 @@ def program_of(
     integer: bool = True,
 ) -> mathopt.Model:
     """
-    Returns the program  lower <= rows x <= upper,  least <= x <= most,  without an objective.
+    Returns the program of `written_out`, to which variables and constraints can be added.
 
-    Variables and constraints have the numbers of the columns and rows; more of both can be added.
+    Those that are there have the numbers of the columns and rows.
+    """
+    return mathopt.Model.from_model_proto(
+        written_out(rows, lower, upper, most, name=name, least=least, integer=integer)
+    )
+
+
+def written_out(
+    rows: SparseRows,
+    lower: Floats,
+    upper: Floats,
+    most: Floats,
+    *,
+    name: str,
+    least: Floats | None = None,
+    integer: bool = True,
+) -> model_pb2.ModelProto:
+    """
+    Returns the program  lower <= rows x <= upper,  least <= x <= most,  without an objective, as MathOpt writes it.
 
     Parameters
     ----------
@@ -49,4 +67,4 @@ def program_of(
     matrix.row_ids.extend(rows.row)
     matrix.column_ids.extend(rows.column)
     matrix.coefficients.extend(rows.value)
-    return mathopt.Model.from_model_proto(proto)
+    return proto

@@ -60,14 +60,8 @@ def run_highs(
     InternalMathOptError, AttributeError
         If HiGHS has an error on a program without whole variables, of which SCIP tells no duals.
     """
-    parameters = mathopt.SolveParameters(
-        time_limit=time_limit(time_limit_s),
-        random_seed=1,
-        relative_gap_tolerance=max(0.0 if absolute_gap is not None else FINEST, gap / (1 + gap) * (1 - 1e-6)),
-        absolute_gap_tolerance=absolute_gap,
-        node_limit=node_limit,
-        presolve=None if presolve else mathopt.Emphasis.OFF,
-        highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
+    parameters = highs_parameters(
+        time_limit_s, absolute_gap=absolute_gap, gap=gap, node_limit=node_limit, presolve=presolve
     )
     # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, or a value is beyond its
     # bound, as in its own solutions.
@@ -81,6 +75,26 @@ def run_highs(
             raise
         parameters.time_limit = time_limit(time_limit_s)
         return mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters, model_params=model_parameters)
+
+
+def highs_parameters(
+    time_limit_s: float,
+    *,
+    absolute_gap: float | None,
+    gap: float = 0.0,
+    node_limit: int | None = None,
+    presolve: bool = True,
+) -> mathopt.SolveParameters:
+    """Returns what HiGHS is told; parameters as of `run_highs`."""
+    return mathopt.SolveParameters(
+        time_limit=time_limit(time_limit_s),
+        random_seed=1,
+        relative_gap_tolerance=max(0.0 if absolute_gap is not None else FINEST, gap / (1 + gap) * (1 - 1e-6)),
+        absolute_gap_tolerance=absolute_gap,
+        node_limit=node_limit,
+        presolve=None if presolve else mathopt.Emphasis.OFF,
+        highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
+    )
 
 
 def time_limit(limit_s: float) -> timedelta | None:

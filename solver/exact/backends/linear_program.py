@@ -3,17 +3,21 @@ Linear programs from arrays, by HiGHS and by GLOP, OR-Tools' own simplex: by the
 
 scipy.optimize has HiGHS, too, but takes 0.6 s of processor time to load, as long as all else that a search loads. Of
 some programs of a dozen rows HiGHS says that it does not know, which MathOpt makes an error. Of such programs, of which
-a search solves a hundred in a row, GLOP takes half of the time.
+a search solves a hundred in a row, GLOP takes half of the time. MathOpt makes an object of every variable, and several
+of what a solution says of it, which takes longer than the solvers do; so programs and solutions stay arrays here.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from ortools.math_opt import model_pb2, result_pb2
+from ortools.math_opt.core.python import solver as math_opt_solver
 from ortools.math_opt.python import mathopt
+from pybind11_abseil.status import StatusNotOk
 
 from ...performance.interference.prediction import Floats
-from .array_program import program_of
-from .highs import ENDED_WITH_ERROR, run_highs, time_limit
+from .array_program import written_out
+from .highs import highs_parameters, time_limit
 from .sparse_rows import SparseRows
 
 LIMITED = (mathopt.TerminationReason.FEASIBLE, mathopt.TerminationReason.NO_SOLUTION_FOUND)
@@ -61,7 +65,7 @@ def least_cost(
     cost
         Shape (variable,).
     rows, lower, upper, least, most
-        As for `program_of`.
+        As for `written_out`.
     few_columns
         Whether GLOP comes first.
 
@@ -70,39 +74,58 @@ def least_cost(
     TimeoutError
         If the time was too short.
     """
-    model = program_of(rows, lower, upper, most, name="linear", least=least, integer=False)
-    variables = list(model.variables())
-    weighed = np.flatnonzero(cost).tolist()
-    model.minimize(mathopt.LinearSum(float(cost[i]) * variables[i] for i in weighed))
+    program = written_out(rows, lower, upper, most, name="linear", least=least, integer=False)
+    weighed = np.flatnonzero(cost)
+    program.objective.linear_coefficients.ids.extend(weighed)
+    program.objective.linear_coefficients.values.extend(cost[weighed])
     ways = (_by_glop, _by_highs) if few_columns else (_by_highs, _by_glop)
-    result = ways[0](model, time_limit_s) or ways[1](model, time_limit_s)
-    reason = None if result is None else result.termination.reason
+    result = ways[0](program, time_limit_s) or ways[1](program, time_limit_s)
+    reason = None if result is None else _reason(result)
     if reason in LIMITED:
-        raise TimeoutError(f"a linear program of {len(variables)} variables was not solved in {time_limit_s:.3g} s")
+        raise TimeoutError(f"a linear program of {len(cost)} variables was not solved in {time_limit_s:.3g} s")
     if result is None or reason is not mathopt.TerminationReason.OPTIMAL:
         return None
+    best = result.solutions[0]
     return LinearSolution(
-        np.array(result.variable_values(variables)),
-        result.objective_value(),
-        np.array(result.dual_values(list(model.linear_constraints()))),
+        np.array(best.primal_solution.variable_values.values),
+        best.primal_solution.objective_value,
+        np.array(best.dual_solution.dual_values.values),
     )
 
 
-def _by_highs(model: mathopt.Model, time_limit_s: float) -> mathopt.SolveResult | None:
+def _by_highs(program: model_pb2.ModelProto, time_limit_s: float) -> result_pb2.SolveResultProto | None:
     """Returns how it ends: solved, with no solution, or for want of time; None: none of these."""
-    try:
-        return _ended(run_highs(model, time_limit_s, absolute_gap=None))
-    except ENDED_WITH_ERROR:
-        return None
+    return _solved(program, mathopt.SolverType.HIGHS, highs_parameters(time_limit_s, absolute_gap=None))
 
 
-def _by_glop(model: mathopt.Model, time_limit_s: float) -> mathopt.SolveResult | None:
+def _by_glop(program: model_pb2.ModelProto, time_limit_s: float) -> result_pb2.SolveResultProto | None:
     """Likewise. Nothing is made smaller first, which takes as long as to solve a few rows."""
     parameters = mathopt.SolveParameters(
         time_limit=time_limit(time_limit_s), random_seed=1, presolve=mathopt.Emphasis.OFF
     )
-    return _ended(mathopt.solve(model, mathopt.SolverType.GLOP, params=parameters))
+    return _solved(program, mathopt.SolverType.GLOP, parameters)
 
 
-def _ended(result: mathopt.SolveResult) -> mathopt.SolveResult | None:
-    return result if result.termination.reason in ENDS else None
+def _solved(
+    program: model_pb2.ModelProto, solver: mathopt.SolverType, parameters: mathopt.SolveParameters
+) -> result_pb2.SolveResultProto | None:
+    """Solves a program as `mathopt.solve` does, and returns the answer as it is written, without its objects."""
+    try:
+        result = math_opt_solver.solve(
+            program,
+            solver.value,
+            mathopt.StreamableSolverInitArguments().to_proto(),
+            parameters.to_proto(),
+            mathopt.ModelSolveParameters().to_proto(),
+            None,
+            mathopt.CallbackRegistration().to_proto(),
+            None,
+            None,
+        )
+    except StatusNotOk:
+        return None
+    return result if _reason(result) in ENDS else None
+
+
+def _reason(result: result_pb2.SolveResultProto) -> mathopt.TerminationReason:
+    return mathopt.TerminationReason(result.termination.reason)

@@ -44,6 +44,9 @@ MOST_SPARE = 20
 MOST_TRIED = 200
 """Proposals of up to four exchanges that are counted anew."""
 
+KEY_ENDS = 1 << 20
+"""Ends of keys that are told apart, a power of 2: several times as many as there are sums of two exchanges."""
+
 LEAST_WEIGHT = 1e-3
 """Of a partition in a shortage, where the dearest counts 1."""
 
@@ -236,12 +239,16 @@ def _met_in_the_middle(
     key = _hash(sums.change)
     order = np.argsort(key, kind="stable")
     in_order = key[order]
+    # Most of what is wanted is no key by its last bits alone, which is seen many times as fast as it is looked up.
+    ends = np.zeros(KEY_ENDS, dtype=np.bool_)
+    ends[in_order & (KEY_ENDS - 1)] = True
     tried = 0
     for goal in _goals(price, to_waste, int(spare @ price)):
-        wanted = _hash((goal - spare)[None, :])[0] - in_order  # in order, too: looked up several times as fast
-        at = np.minimum(np.searchsorted(in_order, wanted), len(order) - 1)
-        found = np.flatnonzero(in_order[at] == wanted)
-        for a, b in sorted(zip(order[found].tolist(), order[at[found]].tolist(), strict=True)):
+        wanted = _hash((goal - spare)[None, :])[0] - in_order
+        hopeful = np.flatnonzero(ends[wanted & (KEY_ENDS - 1)])
+        at = np.minimum(np.searchsorted(in_order, wanted[hopeful]), len(order) - 1)
+        found = in_order[at] == wanted[hopeful]
+        for a, b in sorted(zip(order[hopeful[found]].tolist(), order[at[found]].tolist(), strict=True)):
             made = sums.made(decision.there, sums.steps(a) + sums.steps(b))
             after = None if made is None else decision.of(made)
             if after is not None and (after.spare(supply, proven.covers) >= 0).all():
