@@ -1,7 +1,9 @@
 """`check` looks at all partitions at once, and says word for word what looking at one after the other says."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +13,10 @@ from problems.shop import mixed
 from support.solved import Solved
 
 from sliceplan.solver.check.fleet import used_gpus, wrong_fleet
+from sliceplan.solver.check.partitions import _broken_promises, _wrong_hold
 from sliceplan.solver.check.plan import check
 from sliceplan.solver.check.totals import wrong_totals
+from sliceplan.solver.check.violation import NOT_AT_ANY_RATE
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.plan_columns import plan_columns
 from sliceplan.solver.model.digest import reference
@@ -116,3 +120,42 @@ def test_columns_of_another_plan_or_problem_are_not_used(number):
     worse["gpus"][0]["partitions"][0]["serves"][0]["latency_ms"] /= 2
     found = check(problem, Plan.model_validate_json(json.dumps(worse)), shipped_profiles(), columns)
     assert any("ms; the" in violation.message for violation in found)
+
+
+@pytest.mark.parametrize(
+    ("stated", "due", "words"),
+    [
+        (None, np.nan, None),
+        (5.0, 5.0, None),
+        (5.0, np.nan, "states dispatch_after_ms 5; expected null"),
+        (None, 5.0, "states dispatch_after_ms null; expected 5 ms"),
+        (6.0, 5.0, "states dispatch_after_ms 6; expected 5 ms"),
+    ],
+)
+def test_batches_are_held_as_long_as_the_promise_takes_and_no_longer(stated, due, words):
+    columns = SimpleNamespace(
+        workload=np.array([0]),
+        record=np.array([0]),
+        stated=lambda _: [stated],
+        served=lambda _: SimpleNamespace(dispatch_after_ms=stated),
+    )
+    points = SimpleNamespace(exist=np.array([True]))
+    wrong, message = _wrong_hold(columns, np.array([0]), points, np.array([due]))
+    assert wrong.tolist() == [words is not None]
+    assert words is None or message(0) == words
+
+
+@pytest.mark.parametrize(
+    ("rate_rps", "promised_rps", "excess"),
+    [(150.0, 100.0, 0.5), (100.0, 100.0, None), (100.0, np.nan, None), (5.0, 0.0, NOT_AT_ANY_RATE)],
+)
+def test_a_rate_above_what_is_promised_says_by_how_much(rate_rps, promised_rps, excess):
+    zero = np.array([0])
+    columns = SimpleNamespace(
+        rate_rps=np.array([rate_rps]), workload=zero, partition=zero, partitions=[SimpleNamespace(start=3)]
+    )
+    points = SimpleNamespace(latency_ms=np.array([7.0]))
+    found = list(_broken_promises(PROBLEMS[0], columns, zero, points, np.array([promised_rps])))
+    assert [one.excess for _, one in found] == ([] if excess is None else [pytest.approx(excess)])
+    assert all(one.workload == PROBLEMS[0].workloads[0].name for _, one in found)
+    assert all(one.message.startswith(f"at 3 takes {rate_rps:g} req/s; ") for _, one in found)

@@ -123,11 +123,16 @@ def a_share_of_an_instance(plan):
     first_partition(plan)["sm_percent"] = 50.0
 
 
+def shares_that_were_never_adjusted(plan):
+    plan["batch_adjustment"] = {"before": 1.0, "after": 1.0, "changed": 0}
+
+
 def more_gpus_needed_than_used(plan):
     plan["bound"]["gpus"] = plan["gpus_used"] + 1
 
 
 EXPECTED = {
+    shares_that_were_never_adjusted: "batch_adjustment is given",
     a_round_of_turns: "duty_cycle_ms",
     a_share_of_an_instance: "sm_percent",
     more_gpus_needed_than_used: "bound.gpus",
