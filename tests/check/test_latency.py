@@ -5,8 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from problems.instances import problem_of
 
-from sliceplan.solver.check.latency import OnPartitions, promised_rps
+from sliceplan.solver.check.latency import OnPartitions, promised_rps, stated_promise
 from sliceplan.solver.performance.latency_rules.assembly import Assembly
 from sliceplan.solver.performance.latency_rules.percentile import Percentile
 from sliceplan.solver.performance.latency_rules.rule import Asked
@@ -92,3 +93,22 @@ def test_two_processes_are_promised_999_of_a_thousand_at_no_load_at_which_more_a
     load = promised_rps(settings_of(latency="percentile", dispatch=dispatch), served) / full_rps
     assert (load <= [0.385, 0.485]).all()
     assert (load >= [0.365, 0.465]).all()
+
+
+@pytest.mark.parametrize(
+    ("latency", "quantile", "dispatch", "queues"),
+    [
+        ("percentile", 0.99, "weighted_round_robin", "shared"),
+        ("assembly", None, None, "shared"),
+        ("worst_case", None, None, None),
+    ],
+)
+def test_a_plan_says_of_its_promise_what_the_rule_goes_by_and_no_more(latency, quantile, dispatch, queues):
+    workloads = [{"model": "bert", "rate_rps": 1, "slo_ms": 900, **own} for own in ({}, {"slo_quantile": 0.9})]
+    if latency != "percentile":
+        del workloads[1]["slo_quantile"]
+    given = {"dispatch": "weighted_round_robin"} if dispatch else {}
+    said = stated_promise(problem_of(workloads, latency=latency, **given))
+    assert (said.latency, said.quantile, said.dispatch, said.process_queues) == (latency, quantile, dispatch, queues)
+    assert said.quantiles == ({"w1": 0.9} if latency == "percentile" else {})
+    assert stated_promise(problem_of(workloads[:1])) is None

@@ -64,3 +64,46 @@ def test_a_batch_is_held_for_what_its_execution_leaves_of_the_slo_however_little
     )
     assert held_ms(settings_of(latency="assembly"), served) == pytest.approx(expected)
     assert np.isnan(held_ms(settings_of(), served)).all()
+
+
+def a_partition(quantile, slo_ms):
+    """Returns a partition that serves one request at a time, in 10 ms."""
+    one = np.ones(1)
+    return OnPartitions(one, one, 10 * one, 100 * one, slo_ms * one, quantile * one, one)
+
+
+@pytest.mark.parametrize(
+    ("quantile", "slo_ms", "load"),
+    [
+        (0.95, 20.0, np.log(20) / 19 - 0.025),
+        (0.95, 19.0, 0.0),
+        (0.99, 50.0, np.log(100) / 4 / (100**0.25 - 1) - 0.025),
+        (0.999, 50.0, np.log(1000) / 4 / (1000**0.25 - 1) - 0.055),
+        (0.9995, 500.0, 0.0),
+    ],
+)
+def test_one_partition_carries_what_the_formula_gives_up_to_a_quantile_of_999_of_a_thousand(quantile, slo_ms, load):
+    settings, nothing = settings_of(latency="percentile", dispatch="central"), np.zeros(1)
+    found = promised_together(settings, a_partition(quantile, slo_ms), np.zeros(1, dtype=np.int64), nothing)
+    assert found == pytest.approx(100 * load)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"latency": "worst_case"},
+        {"latency": "percentile", "dispatch": "random"},
+        {"latency": "percentile", "dispatch": "weighted_round_robin"},
+    ],
+)
+def test_where_what_partitions_carry_is_a_sum_it_stays_what_it_is_by_itself(settings):
+    found = promised_together(
+        settings_of(**settings), a_partition(0.95, 20.0), np.zeros(1, dtype=np.int64), np.array([3.0])
+    )
+    assert found.tolist() == [3.0]
+
+
+def test_no_partitions_carry_nothing_together():
+    none = np.zeros(0)
+    settings, served = settings_of(latency="percentile", dispatch="central"), OnPartitions(*[none] * 7)
+    assert promised_together(settings, served, np.zeros(0, dtype=np.int64), none).size == 0

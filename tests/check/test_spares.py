@@ -215,3 +215,56 @@ def test_where_what_partitions_carry_is_no_sum_they_count_as_in_turns_at_any_rat
         turns = None if in_turns is None else np.array([in_turns])
         monkeypatch.setattr(spares, "promised_in_turns", lambda *_, turns=turns: turns)
         assert bool(found(asked, plan)) is short, (carried, in_turns)
+
+
+def test_of_what_is_free_no_more_is_taken_than_is_needed():
+    """Ten requests/s by two partitions that carry five or one that carries ten, and not by one of each."""
+    need = Need(10.0, ((("x", "1g"), 5.0), (("x", "2g"), 10.0)))
+    ways = list(need.ways({("x", "1g"): 4, ("x", "2g"): 4}))
+    assert sorted(map(sorted, map(dict.items, ways))) == [[(("x", "1g"), 2)], [(("x", "2g"), 1)]]
+
+
+@pytest.mark.parametrize(
+    ("mig_profile", "needed_mib", "own_mib", "fits"),
+    [
+        ("1g.10gb", 9728.0, None, True),
+        ("1g.10gb", 9729.0, None, False),
+        ("1g.10gb", None, None, True),
+        ("1g.10gb", 9729.0, 4864.0, True),
+        ("1g.10gb", 1.0, 4865.0, False),
+        ("7g.180gb", 999_999.0, None, True),
+    ],
+)
+def test_a_point_fits_where_its_memory_does_or_one_of_the_two_is_unknown(
+    monkeypatch, mig_profile, needed_mib, own_mib, fits
+):
+    """Two processes; of the whole B200 as an instance the catalogue does not know the memory."""
+    gpu = "B200-180GB" if mig_profile == "7g.180gb" else GPU
+    one = SimpleNamespace(latency_ms=5.0, capacity_rps=7.0, memory_mib=needed_mib)
+    monkeypatch.setattr(spares, "predict_batches", lambda _p, _m, _sizes, processes: [one if processes == 2 else None])
+    profile = SimpleNamespace(points=(), curves=(), interference=None)
+    found = _points_of(more_rate(10, max_processes=2), {("m", gpu): profile})("m", (3,), own_mib, (gpu, mig_profile))
+    assert found.points.T.tolist() == ([[3.0, 2.0, 5.0, 7.0]] if fits else [])
+
+
+def test_a_model_without_a_profile_of_a_size_is_not_served_there():
+    found = _points_of(more_rate(10), {})("bert", None, None, (GPU, "1g.10gb"))
+    assert (found.latency_ms, found.greatest_rps, found.points.shape) == ([], [], (4, 0))
+
+
+@pytest.mark.parametrize(("own_quantile", "quantile"), [(None, 0.95), (0.9, 0.9)])
+def test_of_a_percentile_the_best_of_a_size_is_the_most_that_any_point_is_promised(monkeypatch, own_quantile, quantile):
+    """Asked with the SLO, the quantile and the rate with its headroom that the service has."""
+    asked = []
+    monkeypatch.setattr(spares, "promised_rps", lambda _, on: asked.append(on) or np.array([3.0, 8.0, 5.0]))
+    settings = SimpleNamespace(latency="percentile", quantile=0.95, headroom=0.5)
+    workload = SimpleNamespace(
+        gpus=None, model="m", batch_sizes=None, memory_mib=None, slo_ms=40.0, rate_rps=10.0, slo_quantile=own_quantile
+    )
+    known = OnSize([], [], np.arange(12.0).reshape(4, 3))
+    assert _best_rps(SimpleNamespace(settings=settings), workload, (GPU, None), lambda *_: known) == 8.0
+    (on,) = asked
+    assert on.batch.tolist() == [0.0, 1.0, 2.0]
+    assert (set(on.slo_ms), set(on.quantile), set(on.rate_rps)) == ({40.0}, {quantile}, {15.0})
+    monkeypatch.setattr(spares, "promised_rps", lambda *_: np.zeros(0))
+    assert _best_rps(SimpleNamespace(settings=settings), workload, (GPU, None), lambda *_: known) == 0.0

@@ -15,8 +15,10 @@ from support.plan_fields import changed, fields, is_listed, named, others
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check import turns as turns_module
 from sliceplan.solver.check.latency import stated_promise
-from sliceplan.solver.check.turns import _Judged
+from sliceplan.solver.check.turns import _Judged, _may_take_ms, _wrong_promise
+from sliceplan.solver.check.violation import NOT_AT_ANY_RATE
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.service_figures import service_figures
@@ -133,7 +135,8 @@ def test_a_round_is_held_against_the_slo_by_who_waits_longest():
         assert [one for one in found(problem, plan) if words is None or words not in one] == []
         assert bool(found(problem, plan)) == (words is not None)
     problem, plan = two_in_a_round("fixed", workloads=slow, slo_fraction=0.4)
-    assert [one.workload for one in check(problem, plan, PROFILES) if one.excess is not None] == ["b"]
+    (late,) = [one for one in check(problem, plan, PROFILES) if one.excess is not None]
+    assert (late.workload, late.excess) == ("b", pytest.approx((40 + 10.876301891690916) / (0.8 * 52) - 1))
 
 
 def of_a_percentile(turns="fixed", promised=(80.0, 150.0), slo_ms=100):
@@ -291,3 +294,34 @@ def test_models_of_a_round_are_in_memory_together_where_that_is_known(mig_profil
     assert (load_catalogue()[gpu.gpu].mig.profile(mig_profile).memory_mib is None) != wrong
     judged = _Judged(None, {"a": owner}, gpu, partition, lambda *_: None, None)
     assert bool(list(judged._wrong_memory())) == wrong
+
+
+@pytest.mark.parametrize(("first_mib", "wrong"), [(9728.0, False), (9729.0, True)])
+def test_a_model_of_which_no_memory_is_known_takes_none(first_mib, wrong):
+    owners = {
+        name: SimpleNamespace(memory_mib=mib, model="m", name=name) for name, mib in (("a", first_mib), ("b", None))
+    }
+    serves = tuple(SimpleNamespace(workload=name, batch=1, processes=1) for name in owners)
+    gpu = SimpleNamespace(id="x", gpu="A100-80GB")
+    for point in (None, SimpleNamespace(memory_mib=None)):
+        partition = SimpleNamespace(serves=serves, mig_profile="1g.10gb")
+        judged = _Judged(None, owners, gpu, partition, lambda *_, point=point: point, None)
+        assert bool(list(judged._wrong_memory())) == wrong
+
+
+@pytest.mark.parametrize(("latency", "leaves_ms"), [("percentile", 100.0), ("execution", 80.0)])
+def test_a_request_may_wait_and_be_executed_for_all_of_its_slo_where_that_is_of_a_percentile(latency, leaves_ms):
+    problem = SimpleNamespace(settings=SimpleNamespace(latency=latency, slo_fraction=0.4))
+    assert _may_take_ms(problem, SimpleNamespace(slo_ms=100.0)) == pytest.approx(leaves_ms)
+
+
+@pytest.mark.parametrize(
+    ("holds_rps", "rate_rps", "excess"),
+    [(0.5, 0.4, None), (0.5, 0.5, None), (0.5, 0.75, 0.5), (0.0, 0.75, NOT_AT_ANY_RATE), (0.0, 0.0, None)],
+)
+def test_a_turn_that_gets_more_than_holds_says_by_how_much(monkeypatch, holds_rps, rate_rps, excess):
+    monkeypatch.setattr(turns_module, "_percentile_rps", lambda *_: holds_rps)
+    problem = problem_of(WORKLOADS, turns="fixed", latency="percentile")
+    served = SimpleNamespace(workload="a", batch=4, promised_rps=holds_rps, rate_rps=rate_rps)
+    said = list(_wrong_promise(problem, problem.workloads[0], "x", served, 40.0, 10.0))
+    assert [one.excess for one in said] == ([] if excess is None else [pytest.approx(excess)])
