@@ -2,12 +2,14 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.check import plan as plan_module
+from sliceplan.solver.check.fleet import _turns_and_shares, _wrong_place, wrong_fleet
 from sliceplan.solver.check.plan import _is_whole
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
@@ -103,6 +105,10 @@ def same_id_twice(plan):
     plan["gpus"].append(plan["gpus"][0])
 
 
+def one_place_twice(plan):
+    plan["gpus"].append({**plan["gpus"][0], "id": "A100-80GB/9"})
+
+
 def index_beyond_node(plan):
     plan["gpus"][0]["index"] = 9
 
@@ -153,6 +159,7 @@ EXPECTED = {
     wrong_count: "but it lists",
     unknown_type: "is not in the fleet",
     same_id_twice: "is listed 2 times",
+    one_place_twice: "GPU 0 of node n1 is used 2 times",
     index_beyond_node: "which has 4 of this type",
     other_sharing: "the fleet allows MIG",
     other_problem: "answers the problem",
@@ -308,3 +315,39 @@ def test_a_gpu_that_the_catalogue_does_not_know_is_named():
     plan = plan.model_copy(update={"gpus": (unknown, *plan.gpus[1:])})
     said = [str(one) for one in check(PROBLEM, plan, shipped_profiles())]
     assert f"{unknown.id}: none is not in the catalogue" in said
+
+
+@pytest.mark.parametrize(("sharings", "wrong"), [(("exclusive", "mps"), ["T4/1"]), (("exclusive", "exclusive"), [])])
+def test_one_gpu_that_is_shared_as_the_fleet_does_not_allow_is_found_beside_others(sharings, wrong):
+    gpus = [
+        SimpleNamespace(id=f"T4/{i}", gpu="T4", sharing=one, node=None, index=None, partitions=[])
+        for i, one in enumerate(sharings)
+    ]
+    columns = SimpleNamespace(example=np.arange(2), division=np.arange(2), partitions=[], kinds=[])
+    problem = problem_of(WORKLOADS, fleet=[{"gpu": "T4", "sharing": ["exclusive"]}])
+    assert [one.where for one in wrong_fleet(problem, SimpleNamespace(gpus=gpus), columns)] == wrong
+
+
+@pytest.mark.parametrize(
+    ("node", "index", "words"),
+    [
+        (None, None, None),
+        ("n1", 3, None),
+        ("n1", 4, "is GPU 4 of node n1, which has 4 of this type"),
+        ("n2", 0, "is GPU 0 of node n2, which has 0 of this type"),
+        ("n1", None, "has node n1 and index None; expected both or neither"),
+        (None, 0, "has node None and index 0; expected both or neither"),
+    ],
+)
+def test_a_gpu_is_one_of_its_nodes_or_of_none(node, index, words):
+    gpu = SimpleNamespace(id="x", sharing="mig", node=node, index=index)
+    assert [one.message for one in _wrong_place(gpu, PROBLEM.fleet[0])] == ([words] if words else [])
+
+
+@pytest.mark.parametrize(("sharing", "wrong"), [("mps", False), ("mig", True)])
+def test_one_share_is_found_among_partitions_without(sharing, wrong):
+    parts = [SimpleNamespace(duty_cycle_ms=None, turns=None, sm_percent=percent) for percent in (None, 50.0)]
+    columns = SimpleNamespace(partitions=parts, kinds=[("x", None, None), ("x", None, 50.0)])
+    plan = SimpleNamespace(gpus=[SimpleNamespace(id="x", sharing=sharing, partitions=parts)])
+    said = [one.message for one in _turns_and_shares(PROBLEM, plan, columns)]
+    assert said == (["has sm_percent 50, but is not shared by MPS"] if wrong else [])

@@ -15,6 +15,8 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.plan import Plan, SizePrice
+from sliceplan.solver.model.price_book import GpuPrice
+from sliceplan.solver.model.sharing import cores_in_words
 
 MIXED = example_problems()["mixed"]
 """A100 under MIG, V100 and T4 under MPS or whole; there are too few T4, so they have a rent."""
@@ -41,6 +43,10 @@ def dearer(gpu, mig_profile, times):
     return change
 
 
+def rents(gpu, usd):
+    return lambda prices: prices["rents"].update({gpu: usd})
+
+
 def other_size(**fields):
     return lambda prices: prices["sizes"][0].update(fields)
 
@@ -56,7 +62,11 @@ def test_the_prices_of_the_exact_planner_are_right(problem):
     [
         (CUT, dearer(A100, "1g.10gb", 1.001), "a A100-80GB, of which there is no limit, is worth"),
         (CUT, dearer(A100, "7g.80gb", 1 + 1e-5), "a A100-80GB, of which there is no limit, is worth"),
-        (CUT, lambda prices: prices["rents"].update({A100: 0.01}), "prices.rents has 0.010000 for A100-80GB"),
+        (
+            CUT,
+            lambda prices: prices["rents"].update({A100: 0.01}),
+            "has 0.010000 for A100-80GB; the prices of its sizes give 0.000000",
+        ),
         (CUT, lambda prices: prices["rents"].clear(), "prices.rents lacks A100-80GB"),
         (CUT, lambda prices: prices["shared"].update({A100: 1.0}), "prices.shared lists A100-80GB: expected nothing"),
         (CUT, lambda prices: prices["sizes"].append(prices["sizes"][0]), "2 times"),
@@ -110,3 +120,34 @@ def test_a_rent_is_what_a_gpu_is_worth_above_its_cost_and_is_judged_where_there_
     stated = SimpleNamespace(sizes=[], shared={T4: 2.5}, rents={} if rent is None else {T4: rent})
     entry = SimpleNamespace(gpu=T4, cpu=None, available=3)
     assert [one.message for one in _wrong_rent(None, stated, entry)] == ([wrong] if wrong else [])
+
+
+@pytest.mark.parametrize(("cost", "worth"), [(200.0, None), (192.0, None), (190.0, "192.000000")])
+def test_a_cpu_is_worth_its_partitions_of_the_sizes_that_it_may_have(monkeypatch, cost, worth):
+    """Of 96 cores at 2 USD each; what is no size of it counts for nothing, whatever its price."""
+    monkeypatch.setattr(prices_module, "usd_per_hour_of", lambda _: {"x": cost})
+    prices = {cores_in_words(1): 2.0, cores_in_words(9): 999.0}
+    sizes = [SimpleNamespace(gpu="x", mig_profile=name, usd_per_hour=usd) for name, usd in prices.items()]
+    stated = SimpleNamespace(sizes=sizes, shared={}, rents={"x": 0.0})
+    entry = SimpleNamespace(gpu="x", cpu="EPYC-9R14", available=None)
+    said = [one.message for one in _wrong_rent(None, stated, entry)]
+    assert len(said) == (worth is not None)
+    assert all(f"is worth {worth} at prices.sizes" in one for one in said)
+    assert [_is_offered(entry, one) for one in sizes] == [True, False]
+
+
+def test_sizes_of_a_type_that_is_not_in_the_fleet_are_not_offered():
+    assert not _is_offered(None, SizePrice(gpu=T4, mig_profile=None, usd_per_hour=1.0))
+
+
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        ((None, None, None), "2.000000 by the problem itself"),
+        (("b", "2026-11-01", None), "2.000000 by b of 2026-11-01"),
+        (("b", "2026-11-01", 0.5), "2.000000 by b of 2026-11-01 times 0.5"),
+    ],
+)
+def test_a_price_is_said_with_where_it_comes_from(origin, words):
+    stated = dict(zip(("book", "date", "factor"), origin, strict=True))
+    assert prices_module._said(GpuPrice(gpu=T4, usd_per_hour=2.0, **stated)) == words
