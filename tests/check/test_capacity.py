@@ -68,3 +68,8 @@ def test_a_capacity_is_stated_where_it_is_asked_for_and_as_it_is_asked_for():
     assert "capacity.weights is solo" in said({"weights": "solo"}, ONE)[0]
     assert said({"one_more": {A100: 1.0, V100: 1.0}}, ONE) == []
     assert "capacity.one_more is of" in said({"one_more": {A100: 1.0}}, ONE)[0]
+
+
+def test_a_weight_below_one_is_a_weight():
+    found = said({"weights": "solo", "solo_rps": {"w0": 0.5}, "value": 1.0}, ONE, capacity_weights="solo")
+    assert "plan: capacity.value is 1.0, but its partitions could carry 180.000000" in found

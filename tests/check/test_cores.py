@@ -67,3 +67,12 @@ def test_cores_are_given_once_and_stated_as_such():
     for wrong in ({"mig_profile": "1g.10gb"}, {"sm_percent": 50.0}):
         assert [i for i, _ in said((0, 1), **wrong)] == [0]
     assert list(wrong_cores(SimpleNamespace(gpu="none", partitions=[]))) == [(None, "none is no CPU of the catalogue")]
+
+
+def test_a_size_that_is_no_multiple_of_a_domain_is_no_number_of_domains():
+    """Nine cores where eight are a domain are worth nothing: no partition has them."""
+    facts = load_cpus()[CPU]
+    for cores in (facts.domain_cores + 1, 2 * facts.domain_cores - 1):
+        assert most_worth_of_cores(CPU, {cores: 999.0}) == 0.0
+    domains = facts.core_count // facts.domain_cores
+    assert most_worth_of_cores(CPU, {facts.domain_cores: 3.0}) == pytest.approx(3.0 * domains)

@@ -6,6 +6,7 @@ from problems.instances import problem_of
 from support.solved import Solved
 
 from sliceplan.solver.check import check
+from sliceplan.solver.check.totals import wrong_totals
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.consistency import STOPPED
 from sliceplan.solver.model.plan import Plan, Status
@@ -19,6 +20,7 @@ NOT_TAKEN = problem_of(ONE * 2, name="not-taken", spare_gpu_loss=True)
 PROBLEMS = (SPARE, SHADOW, TWO_PRICES, IMPOSSIBLE, NOT_TAKEN)
 PLANS = Solved(*PROBLEMS, planners={"not-taken": "parvagpu"})
 
+A100 = "A100-80GB"
 NO_LIMIT = {"stopped": "time_limit", "time_limit_s": None, "solver": None}
 
 
@@ -96,3 +98,15 @@ def test_a_status_goes_with_the_ends_of_searches_that_prove_it(problem):
         assert any("search.stopped is" in one for one in said) == (stopped not in STOPPED[plan.status])
     for status in set(Status) - {plan.status}:
         assert any(status in one and "but" in one for one in found(problem, put("status", value=status)))
+
+
+def test_an_answer_without_a_plan_promises_nothing():
+    plan = Plan.model_validate_json(PLANS[IMPOSSIBLE.name])
+    promising = problem_of(ONE, latency="percentile")
+    assert [str(one) for one in wrong_totals(promising, plan, {}) if "promise" in one.message] == []
+
+
+@pytest.mark.parametrize(("used", "said"), [({A100: 1}, True), ({A100: 1, "none": 1}, False), ({"none": 1}, False)])
+def test_a_cost_is_judged_where_every_type_has_a_price(used, said):
+    plan = Plan.model_validate_json(PLANS[TWO_PRICES.name])
+    assert any("its GPUs cost" in one.message for one in wrong_totals(TWO_PRICES, plan, {**used, "T4": 7})) == said

@@ -1,11 +1,15 @@
 """`check` finds warnings that are missing or without reason, and SLOs that a plan does not say it misses, or not so."""
 
+from types import SimpleNamespace
+
 import pytest
 from problems.igniter_instances import table_3
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.violation import Violation
+from sliceplan.solver.check.words import wrong_violations
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan, Status
 
@@ -73,3 +77,26 @@ def test_a_violating_plan_says_all_that_it_misses_and_nothing_else(change, messa
 def test_a_gpu_is_named_and_placed_as_what_it_is(fields, message):
     said = [str(one) for one in found(ESTIMATED, lambda plan: plan["gpus"][0].update(fields))]
     assert any(message in one for one in said), said
+
+
+@pytest.mark.parametrize(
+    ("status", "workload", "words"),
+    [
+        (Status.FEASIBLE, "w0", []),
+        (Status.VIOLATING, "w0", ["violations lacks that x w0 is late"]),
+        (Status.VIOLATING, None, ["violations lacks that x is late"]),
+    ],
+)
+def test_a_miss_that_a_violating_plan_does_not_say_is_named_with_its_service(status, workload, words):
+    plan = PLANS[ESTIMATED.name].model_copy(update={"status": status})
+    late = Violation("x", "is late", workload, 0.5)
+    assert [one.message for one in wrong_violations(plan, [late])] == words
+
+
+@pytest.mark.parametrize(("workload", "of"), [("w0", "x w0"), (None, "x")])
+def test_a_miss_that_is_none_is_named_with_its_service(workload, of):
+    stated = SimpleNamespace(gpu="x", workload=workload, message="is late", excess=0.5)
+    plan = SimpleNamespace(status=Status.VIOLATING, violations=[stated])
+    assert [one.message for one in wrong_violations(plan, [])] == [
+        f"violations[0] says of {of} that it is late, which is not so"
+    ]
