@@ -22,7 +22,7 @@ from sliceplan.agent.model.steps import CreateInstance, StopService
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, discard, resume, undo
 from sliceplan.agent.transition.checkpoint import read_checkpoint
-from sliceplan.agent.transition.journal import Done, Failed, Intended, read_journal, unfinished
+from sliceplan.agent.transition.journal import Done, Failed, Intended, TurnedBack, read_journal, unfinished
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Patience, Session
 from sliceplan.agent.transition.state_folder import StateFolder
@@ -479,3 +479,92 @@ def test_a_busy_gpu_that_an_injection_makes_names_its_pid():
     with pytest.raises(DeviceError) as caught:
         node.apply(StopService(0, Service("a", 0)), AT_ONCE_S)
     assert caught.value.pids == (FOREIGN_PID,)
+
+
+def left_by_a_kill(node, session_of, monkeypatch, at):
+    """Begins a transition that is killed while its driver carries out a step, the first of which is 1."""
+    apply, calls = node.apply, []
+
+    def killed(step, timeout_s):
+        calls.append(step)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        apply(step, timeout_s)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(node, "apply", killed)
+        with pytest.raises(KeyboardInterrupt):
+            bring(session_of(node), OTHER)
+    return calls[-1]
+
+
+def test_a_step_in_flight_is_said_before_the_transition_goes_on(node, session_of, folder, said, monkeypatch):
+    step = left_by_a_kill(node, session_of, monkeypatch, at=2)
+    del said[:]
+    assert resume(session_of(node), unfinished(folder)).end == "applied"
+    assert said[0] == f"In flight when the last agent ended: {step_text(step)}"
+    assert unfinished(folder) is None
+
+
+def test_without_a_step_in_flight_none_is_said(node, session_of, folder, said):
+    stops = iter([False, True])
+    bring(session_of(node, stop_asked=lambda: next(stops, True)), OTHER)
+    del said[:]
+    resume(session_of(node), unfinished(folder))
+    assert not any("In flight" in line for line in said)
+
+
+def test_who_undoes_a_transition_takes_its_journal_up_and_says_why_it_turned_back(
+    node, session_of, folder, monkeypatch
+):
+    left_by_a_kill(node, session_of, monkeypatch, at=2)
+    path = folder.path / "journal.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"event": "inte')
+    outcome = undo(session_of(node), unfinished(folder), "undone by hand")
+    assert (outcome.end, outcome.reason) == ("rolled back", "undone by hand")
+    assert unfinished(folder) is None
+    (turned,) = (line for line in read_journal(folder) if isinstance(line, TurnedBack))
+    assert turned.reason == "undone by hand"
+
+
+def test_a_transition_that_had_turned_back_keeps_its_own_reason(node, session_of, folder):
+    node.inject(Injection(3, "driver_error", times=100))
+    assert bring(session_of(node), OTHER).end == "stuck"
+    left = unfinished(folder)
+    node = SimulatedNode(node.state())
+    outcome = undo(session_of(node), left, "undone by hand")
+    assert (outcome.end, outcome.reason) == ("rolled back", left.turned_back)
+    assert "NVML_ERROR_UNKNOWN" in left.turned_back
+
+
+def test_going_back_that_succeeds_at_once_waits_for_nothing(node, session_of, clock):
+    node.inject(Injection(3, "driver_error"))
+    assert bring(session_of(node), OTHER).end == "rolled back"
+    assert clock.time == 0
+
+
+def test_a_gpu_that_cannot_go_back_is_named_with_the_last_failure(node, session_of):
+    node.inject(Injection(3, "driver_error", times=100))
+    outcome = bring(session_of(node), OTHER)
+    assert outcome.end == "stuck"
+    back = outcome.reason.split("and going back failed: ")[1]
+    assert "the driver failed (NVML_ERROR_UNKNOWN, 999)" in back
+
+
+def test_a_destruction_that_fails_for_another_reason_is_not_tried_again(node, session_of, clock):
+    node.inject(Injection(2, "driver_error"))
+    outcome = bring(session_of(node), ONE)
+    assert outcome.end == "rolled back"
+    assert clock.time == 0
+
+
+def test_a_rollback_to_the_plan_that_was_applied_is_a_rollback(node, session_of, folder):
+    """What it leads back to is its own checkpoint, as of any rollback; only an apply becomes a repair."""
+    session = session_of(node)
+    bring(session, OTHER)
+    first = read_applied(folder).checkpoint
+    node.apply(StopService(0, Service("b", 4, processes=2)), AT_ONCE_S)
+    transition = plan_transition(node.state(), OTHER, read_applied(folder))
+    assert apply_transition(session, transition, PLAN, "rollback").end == "applied"
+    assert read_applied(folder).checkpoint != first
+    assert read_journal(folder)[0].purpose == "rollback"

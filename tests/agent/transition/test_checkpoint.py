@@ -53,3 +53,16 @@ def test_what_is_written_is_read_again(folder):
     one = Checkpoint("now", {0: GpuState("A100-80GB", True)}, PlanReference("p.json", "0" * 64))
     write_checkpoint(folder, "c.json", {}, one)
     assert read_checkpoint(folder, "c.json") == one
+
+
+@pytest.mark.parametrize(
+    ("gpu", "profile", "number"),
+    [("A100-80GB", "3g.40gb", 1), ("A100-80GB", "9g.9gb", 0), ("T4", "x", 0), ("?", "x", 0)],
+)
+def test_instances_that_the_catalogue_does_not_know_are_left_out(gpu, profile, number):
+    instance = LiveInstance(start=0, profile=profile, gi_id=1, ci_ids=(0,), uuid="MIG-1")
+    live = {0: LiveGpu(gpu, "GPU-1", mig_enabled=True, mig_pending=True, instances=(instance,))}
+    folder = Folder()
+    write_checkpoint(folder, "c.json", live, Checkpoint(when="now", state={}, plan=None))
+    (device,) = folder.content["MigState"]["Devices"]
+    assert len(device["GpuInstances"]) == number

@@ -2,9 +2,13 @@
 
 import dataclasses
 
-from sliceplan.agent.model.live import LiveGpu, LiveInstance
-from sliceplan.agent.model.node import Slot
-from sliceplan.agent.model.steps import CreateComputeInstance, CreateInstance
+import pytest
+
+from sliceplan.agent.model.core_services import CoreService
+from sliceplan.agent.model.core_steps import StartOnCores, StopOnCores
+from sliceplan.agent.model.live import LiveCpu, LiveGpu, LiveInstance, RunningOnCores, RunningService
+from sliceplan.agent.model.node import Service, Slot
+from sliceplan.agent.model.steps import CreateComputeInstance, CreateInstance, ResetGpu, StartService, StopMps
 from sliceplan.agent.transition.readback import broken_promise
 
 BYSTANDER = LiveInstance(start=0, profile="3g.40gb", gi_id=1, ci_ids=(0,), uuid="MIG-1")
@@ -35,3 +39,55 @@ def test_a_compute_instance_that_is_not_there_is_named():
     step = CreateComputeInstance(gpu_index=0, start=4, profile="3g.40gb")
     said = broken_promise(step, {0: BEFORE}, after(BYSTANDER), KNOWN)
     assert said == "3g.40gb at 4 has no compute instance of its full size"
+
+
+def test_another_profile_in_the_place_of_an_instance_is_one_that_is_gone():
+    other = dataclasses.replace(BYSTANDER, profile="2g.20gb")
+    said = broken_promise(STEP, {0: BEFORE}, after(other), KNOWN)
+    assert said == "3g.40gb at 0 is gone, and no step is about it"
+
+
+def test_a_reset_may_take_instances_away_and_nothing_else_may():
+    empty = {0: dataclasses.replace(BEFORE, instances=())}
+    assert broken_promise(ResetGpu(0), {0: BEFORE}, empty, KNOWN) is None
+    assert "is gone, and no step is about it" in broken_promise(StopMps(0, 4), {0: BEFORE}, empty, KNOWN)
+
+
+@pytest.mark.parametrize(("healthy", "runs"), [(True, True), (None, True), (False, False)])
+def test_a_service_that_is_not_healthy_does_not_run_with_its_settings(healthy, runs):
+    service = Service("a", 0)
+    there = {0: dataclasses.replace(BEFORE, services=(RunningService(service, (1,), healthy),))}
+    said = broken_promise(StartService(0, service), {0: BEFORE}, there, KNOWN)
+    assert said == (None if runs else "a does not run with its settings")
+
+
+def on_cores(*services):
+    return LiveCpu((), tuple(RunningOnCores(name, service, (1,)) for name, service in services))
+
+
+OWN, BESIDE = CoreService("a", 0, 4), CoreService("b", 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("services", "words"),
+    [
+        ([("a-cpu0", OWN), ("b-cpu0", BESIDE)], None),
+        ([("a-cpu0", OWN)], "b on cores 4-7 is gone, and no step is about it"),
+        (
+            [("a-cpu0", OWN), ("b-cpu0", CoreService("b", 8, 4))],
+            "b on cores 4-7 is gone, and no step is about it",
+        ),
+        ([("b-cpu0", BESIDE)], "a on cores 0-3 does not run with its settings"),
+    ],
+)
+def test_a_service_on_cores_that_no_step_is_about_keeps_them(services, words):
+    step = StartOnCores(0, "a-cpu0", OWN, "0-3", "0")
+    said = broken_promise(step, {"cpu0": on_cores(("b-cpu0", BESIDE))}, {"cpu0": on_cores(*services)}, {})
+    assert said == words
+
+
+def test_a_cpu_in_the_place_of_a_gpu_is_not_what_a_step_was_about():
+    for step, key in ((STEP, 0), (StopOnCores(0, "a-cpu0", OWN), "cpu0")):
+        for before, there in ((BEFORE, on_cores()), (on_cores(), BEFORE)):
+            said = broken_promise(step, {key: before}, {key: there}, {})
+            assert said.endswith(" is a GPU here and a CPU there")

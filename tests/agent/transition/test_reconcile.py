@@ -323,3 +323,37 @@ def test_a_pause_ends_where_another_plan_comes_or_the_session_is_asked_to_stop(s
     session = session_of(node, stop_asked=lambda: clock.time >= 120)
     reconcile._pause(session, fetching(same), rules, last)
     assert clock.time == 120
+
+
+def test_another_plan_of_the_same_state_is_noted_as_the_one_applied(node, session_of, folder):
+    session = session_of(node)
+    for number in (1, 2):
+        assert once(session, plan_of(CUT, number)).doing == "in sync"
+        assert read_applied(folder).plan == plan_of(CUT, number).plan
+
+
+def test_a_repair_of_a_plan_that_took_no_step_can_be_rolled_back(node, session_of, folder):
+    """What was in sync from the beginning has no checkpoint; the repair's own is the one to go back to."""
+    session = session_of(node)
+    once(session, plan_of(CUT))
+    assert read_applied(folder).checkpoint == ""
+    node.apply(StopService(0, Service("a", 4, processes=2)), AT_ONCE_S)
+    assert once(session, plan_of(CUT)).doing == "applied"
+    back = read_checkpoint(folder, read_applied(folder).checkpoint).state[0]
+    assert (back.instances, back.services) == (CUT[0].instances, frozenset())
+
+
+def test_a_round_is_said_where_its_reason_changes(node, session_of, said):
+    session, last = session_of(node), None
+    for reason in ("a", "a", "b", None):
+        last = reconcile._noted(session, Round("needs attention", reason), 0, last)
+    assert said == ["needs attention: a", "needs attention: b", "needs attention"]
+
+
+def test_that_it_goes_on_with_what_was_left_open_is_said(node, session_of, said):
+    stops = iter([False, True])
+    left = session_of(node, stop_asked=lambda: next(stops, True))
+    apply_transition(left, plan_transition(node.state(), OTHER), plan_of(OTHER).plan)
+    del said[:]
+    once(session_of(node), plan_of(OTHER))
+    assert said[0] == "Going on with the transition that an agent left before its end."
