@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from sliceplan.agent.devices.simulated.node import SimulatedNode
+from sliceplan.agent.model.core_services import CoreService, CpuState
 from sliceplan.agent.model.differences import differences
-from sliceplan.agent.model.live import MpsDaemon
+from sliceplan.agent.model.live import LiveCpu, MpsDaemon, RunningOnCores
 from sliceplan.agent.model.node import GpuState, Instance, Service
 
 HOPPER = "H100-80GB-SXM"
@@ -67,3 +68,29 @@ def test_an_instance_without_its_compute_instance_and_a_service_that_is_ill_are_
     assert said.endswith("is not healthy")
     assert "a" in said
     assert "50 %" in said
+
+
+ON_CORES, ELSEWHERE = CoreService("a", 0, 4), CoreService("b", 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted", "said"),
+    [
+        ({}, ON_CORES, []),
+        ({"healthy": True}, ON_CORES, []),
+        ({"healthy": False}, ON_CORES, ["a on cores 0-3 is not healthy"]),
+        ({"found_on": "0-7"}, ON_CORES, ["a on cores 0-3 is not confined to them: 0-7"]),
+        ({"healthy": False}, ELSEWHERE, ["b on cores 4-7 is missing", "a on cores 0-3 is left over"]),
+    ],
+)
+def test_what_a_cpu_runs_otherwise_is_said(monkeypatch, fields, wanted, said):
+    monkeypatch.setattr("sliceplan.agent.model.differences.unlike", lambda *_: [])
+    live = {"cpu0": LiveCpu((), (RunningOnCores("a-cpu0", ON_CORES, (1,), **fields),))}
+    assert differences(live, {"cpu0": CpuState("EPYC-9R14", frozenset({wanted}))}) == [f"CPU 0: {one}" for one in said]
+
+
+def test_a_service_that_is_ill_and_not_wanted_is_left_over_alone():
+    live = SimulatedNode.in_state({0: WANTED}).state()[0]
+    ill = tuple(replace(one, healthy=False) if one.service == B else one for one in live.services)
+    (said,) = found(replace(WANTED, services=frozenset({A})), services=ill)
+    assert said == "GPU 0: b in the instance at 0 is left over"

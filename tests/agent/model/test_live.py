@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from sliceplan.agent.devices.simulated.node import SimulatedNode
-from sliceplan.agent.model.live import device_uuid, instance_uuids, settled
+from sliceplan.agent.model.core_services import CoreService, CpuState
+from sliceplan.agent.model.live import LiveCpu, RunningOnCores, device_uuid, instance_uuids, settled
 from sliceplan.agent.model.node import GpuState, Instance, Service, Slot
 
 HOPPER = "H100-80GB-SXM"
@@ -29,3 +30,11 @@ def test_what_is_halfway_is_no_state_to_come_back_to():
     live[0] = replace(live[0], instances=bare)
     assert settled(live)[0] == GpuState(HOPPER, True, frozenset({Instance(0, "1g.10gb")}))
     assert set(instance_uuids(live)) == {Slot(0, 0)}
+
+
+def test_a_cpu_of_which_no_type_is_known_is_no_state_to_come_back_to():
+    service = CoreService("a", 0, 4)
+    live = {"cpu0": LiveCpu((), (RunningOnCores("a-cpu0", service, (1,)),))}
+    assert settled(live) == {}
+    assert settled(live, {"cpu1": CpuState("EPYC-9R14")}) == {}
+    assert settled(live, {"cpu0": CpuState("EPYC-9R14")}) == {"cpu0": CpuState("EPYC-9R14", frozenset({service}))}
