@@ -26,23 +26,20 @@ def instance(seed):
 
 def fractional_optimum(demands, supply):
     """Returns the least cost of a mixture of covers, cut from fractions of GPUs."""
+    sizes, cuts = demands.part.shape[1], len(supply.cost)
+    every = np.array(list(product(range(7), repeat=sizes)))
     covers = [
-        [
-            counts
-            for counts in product(range(7), repeat=demands.part.shape[1])
-            if sum(counts) >= least and np.dot(counts, part) >= 1
-        ]
+        every[(every.sum(axis=1) >= least) & (every @ part >= 1)]
         for part, least in zip(demands.part, demands.least, strict=True)
     ]
-    columns = [(w, np.array(one)) for w, own in enumerate(covers) for one in own]
-    sizes, cuts = demands.part.shape[1], len(supply.cost)
-    needed = np.array([counts for _, counts in columns]).T
+    owner = np.repeat(range(len(covers)), [len(own) for own in covers])
+    needed = np.concatenate(covers).T
     room = np.hstack([needed, -supply.instances.T])
     limited = np.flatnonzero(np.isfinite(supply.available))
-    counted = np.hstack([np.zeros((len(limited), len(columns))), supply.gpu_type[None, :] == limited[:, None]])
-    chosen = np.array([[float(w == own) for own, _ in columns] + [0.0] * cuts for w in range(len(covers))])
+    counted = np.hstack([np.zeros((len(limited), len(owner))), supply.gpu_type[None, :] == limited[:, None]])
+    chosen = np.hstack([owner == np.arange(len(covers))[:, None], np.zeros((len(covers), cuts))])
     answer = linprog(
-        np.append(np.zeros(len(columns)), supply.cost),
+        np.append(np.zeros(len(owner)), supply.cost),
         A_ub=np.vstack([room, counted]),
         b_ub=np.append(np.zeros(sizes), supply.available[limited]),
         A_eq=chosen,

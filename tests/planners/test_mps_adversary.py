@@ -11,7 +11,7 @@ def _small_gpus():
         yield
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", [0, 10])
 def test_no_claim_on_small_problems_is_false(first):
     """Property: no plan that does not hold, no bound or optimum above a plan that exists, no false infeasible."""
     for seed in range(first, first + 10):
@@ -19,7 +19,7 @@ def test_no_claim_on_small_problems_is_false(first):
         assert not verdict.false, (seed, verdict.false)
 
 
-@pytest.mark.parametrize(("family", "seeds"), [("absurd", 10), ("many-replicas", 6), ("large", 3), ("mixed", 6)])
+@pytest.mark.parametrize(("family", "seeds"), [("absurd", 5), ("many-replicas", 3), ("large", 1), ("mixed", 3)])
 def test_no_claim_on_strange_problems_is_false(family, seeds):
     for seed in range(seeds):
         verdict = judged(seed, family)
@@ -27,7 +27,7 @@ def test_no_claim_on_strange_problems_is_false(family, seeds):
 
 
 @pytest.mark.parametrize("least_sms", [3, 5])
-@pytest.mark.parametrize(("family", "seeds"), [("small", 14), ("absurd", 4), ("many-replicas", 3), ("mixed", 4)])
+@pytest.mark.parametrize(("family", "seeds"), [("small", 7), ("absurd", 2), ("many-replicas", 2), ("mixed", 2)])
 def test_no_claim_is_false_where_the_hardware_gives_no_small_shares(family, seeds, least_sms):
     """Property: as above, the oracle trying no smaller ones; and no planner has any, in no plan whatever it misses."""
     with small_gpus(least_sms):

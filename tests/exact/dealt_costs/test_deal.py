@@ -49,15 +49,14 @@ def planted(seed, *, most_gpus=4, fleet=FLEET, **settings):
     return problem_of(workloads, fleet=fleet, **settings), gpus
 
 
-@pytest.mark.parametrize("first", [0, 6])
-def test_no_gpu_deals_more_than_it_costs(first):
+def test_no_gpu_deals_more_than_it_costs():
     """
     Property: whatever the weights and boxes, and which of its GPUs a service's residents are on.
 
     Each resident costs what the staircase of its service says of what it carries in truth.
     """
     nearest = 0.0
-    for seed in range(first, first + 6):
+    for seed in range(6):
         problem, gpus = planted(seed)
         resolved, draw = resolve(problem, PROFILES), np.random.default_rng(seed)
         search = next(own[1] for own in Dealing(resolved)._types)
@@ -105,16 +104,16 @@ def cheapest(steps, rate):
     return min(cost for carried, cost in zip(steps.rate_rps, steps.cost, strict=True) if carried >= rate * (1 - 1e-9))
 
 
-@pytest.mark.parametrize("first", [0, 8])
+@pytest.mark.parametrize("first", [0, 4])
 def test_the_bound_is_no_more_than_what_a_known_plan_costs(first):
     """Property: on the GPUs that a problem was made of, which split its services in any way."""
     proven = 0
-    for seed in range(first, first + 8):
+    for seed in range(first, first + 4):
         problem, gpus = planted(seed, most_gpus=5)
         resolved = resolve(problem, PROFILES)
         dealing = Dealing(resolved)
         for _ in range(2):
-            dealing.improve(time.monotonic() + 0.6)
+            dealing.improve(time.monotonic() + 0.3)
             dealt = dealing.rates().least[:, 0, -1].sum()
             assert dealt <= len(gpus), (seed, dealt)
         proven += dealt > len(gpus) - 1
@@ -136,18 +135,18 @@ def test_the_bound_is_greater_than_that_of_residents_alone_on_their_gpus():
     assert prices.bound < found.bound <= plan.cost_per_hour * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_beside_mig_the_bound_is_no_more_than_any_plan_costs(seed):
     """Property: services may be on partitions and on shares at once."""
     fleet = [{"gpu": "A100-80GB", "sharing": ["mig"]}, {"gpu": V100, "sharing": ["mps"]}]
     problem, gpus = planted(seed, fleet=fleet)
     resolved = resolve(problem, PROFILES)
     prices = fleet_prices(resolved, deadline=time.monotonic() + 5)
-    found = with_dealt_bound(resolved, prices, None, deadline=time.monotonic() + 3)
+    found = with_dealt_bound(resolved, prices, None, deadline=time.monotonic() + 1)
     of_v100 = resolved.fleet_by_name[V100].price_per_hour
     assert found.bound >= prices.bound
     assert found.bound <= len(gpus) * of_v100 * (1 + 1e-9)
-    assert found.bound <= solve(problem, profiles=PROFILES, time_limit_s=3).cost_per_hour * (1 + 1e-9)
+    assert found.bound <= solve(problem, profiles=PROFILES, time_limit_s=1).cost_per_hour * (1 + 1e-9)
 
 
 def test_gpus_are_dealt_only_where_services_may_be_split():

