@@ -123,3 +123,8 @@ def test_systemd_is_given_words_and_expands_none_of_them():
     assert command[:2] == ["systemd-run", "--unit=sliceplan-bert-gpu0.service"]
     assert command[-4:] == ["--", "/bin/serve", "$$HOME", "a b"]
     assert {"--uid=serve", "--setenv=A=x y", "--property=TimeoutStopSec=5"} <= set(command)
+
+
+@pytest.mark.parametrize(("processes", "units"), [(1, ["bert-gpu0"]), (2, ["bert-gpu0.0", "bert-gpu0.1"])])
+def test_processes_are_numbered_where_there_are_several(processes, units):
+    assert [one.unit for one in launched(Service("bert", processes=processes))] == units

@@ -185,3 +185,22 @@ def test_processes_with_a_check_are_waited_for_and_the_others_must_run(host, mon
     up.remove(2)
     with pytest.raises(DeviceError, match=r"\(b\) ended right after it was started"):
         one.check(step, 7.0)
+
+
+def test_what_is_left_of_an_earlier_start_ends_and_other_services_run_on(host, tmp_path):
+    one = host()
+    other = replace(START, name=f"{NAME}-other", service=replace(BERT, start=1), cpus=LAST)
+    try:
+        for step in (START, other):
+            one.start(step)
+        before = {running.name: running.pids for running in one.running()[0]}
+        one.start(START)
+        after = {running.name: running.pids for running in one.running()[0]}
+        assert after[other.name] == before[other.name]
+        assert after[NAME] != before[NAME]
+        assert set(plain.marked(NAME)) == set(after[NAME])
+        one.stop(StopOnCores(0, NAME, BERT), 5)
+        assert [(running.name, running.pids) for running in one.running()[0]] == [(other.name, before[other.name])]
+        assert sorted(path.name for path in (tmp_path / "run" / "services").iterdir()) == [f"{other.name}.env"]
+    finally:
+        one.stop(StopOnCores(0, other.name, other.service), 5)
