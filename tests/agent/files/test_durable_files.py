@@ -2,11 +2,14 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from support.system_calls import fault, text_of, watched
 
 from sliceplan.agent.files.durable_files import NotWrittenError, make_folder, remove_left_aside, write_durably
+from sliceplan.agent.files.guarded_folder import GuardedFolder
+from sliceplan.solver.model.errors import InputError
 
 
 @pytest.fixture
@@ -117,3 +120,24 @@ def test_only_what_ended_processes_left_aside_is_removed(tmp_path):
     finally:
         os.close(descriptor)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
+
+
+def test_a_folder_that_cannot_be_made_and_a_file_that_cannot_be_removed_are_said(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file/state: cannot be used: File exists"):
+        GuardedFolder(tmp_path / "file" / "state").prepare()
+    (folder.path / "a").mkdir()
+    with pytest.raises(NotWrittenError, match="/a: cannot be written: "):
+        folder.remove("a")
+    folder.remove("b")
+
+
+def test_no_descriptor_is_left_open(folder, tmp_path):
+    open_before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        write_durably(tmp_path / "b" / "c" / "a", "1")
+        make_folder(tmp_path / "d" / "e")
+        folder.write("a", b"1\n")
+        folder.append("a", b"2\n")
+        assert folder.read("a") == b"1\n2\n"
+    assert len(list(Path("/proc/self/fd").iterdir())) == open_before

@@ -102,3 +102,13 @@ def test_the_agent_drives_what_it_is_told_to(config, device, kind):
     found = config(device=device)
     assert type(device_of(found)).__name__ == kind
     assert found.divides_cpus == ("cores" in device)
+
+
+def test_a_health_check_by_a_command_needs_no_ports(config):
+    health = {"command": ["/bin/true"]}
+    assert config(**service(health=health)).template("bert").health.command == ("/bin/true",)
+
+
+@pytest.mark.parametrize("command", [[], ["nvidia-ctk", "cdi"], [""]])
+def test_a_command_after_a_plan_was_applied_begins_with_an_absolute_path(config, command):
+    assert "expected one that begins with an absolute path" in refusal(config, after_apply=[["/bin/true"], command])

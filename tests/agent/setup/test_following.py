@@ -84,3 +84,12 @@ def test_a_key_that_was_withdrawn_counts_no_longer(follower):
     (keys / "signer.pub").unlink()
     with pytest.raises(InputError, match="holds no public key"):
         follow(None)
+
+
+def test_a_plan_that_nobody_signed_was_no_release(follower):
+    """A node that took one before it was given keys has no number yet, and takes any."""
+    follow, publish, _ = follower
+    publish(5)
+    first = follow(None)
+    unsigned = PlanReference("plan.json", "0" * 64)
+    assert follow(Applied("now", dict(first.state), unsigned, "", unsigned)).plan.sequence == 5

@@ -1,5 +1,7 @@
 """Which services on cores are plain processes, and what is shown and refused for it before anything is changed."""
 
+from dataclasses import replace
+
 import pytest
 from support.agent_core_states import cores_state, live_cpu
 
@@ -53,3 +55,20 @@ def test_a_slice_is_refused_on_a_node_without_cpusets_before_anything_is_changed
     device.refuse_slices_without_cpusets(plain, steps, plain_processes_of(plain, live))
     with pytest.raises(DeviceError, match="cores are divided by cgroup v2"):
         device.refuse_slices_without_cpusets(config(), steps, plain_processes_of(config(), live))
+
+
+@pytest.mark.parametrize(
+    ("by_affinity", "runners", "words"),
+    [
+        (True, {"a": "systemd"}, ("/bin/serve", "{port}")),
+        (True, {}, ()),
+        (False, {"a": "process"}, None),
+    ],
+)
+def test_one_that_runs_is_what_it_was_started_as_whatever_its_template_says_since(by_affinity, runners, words):
+    cpu = live_cpu("EPYC-9654", [A])
+    live = {"cpu0": replace(cpu, services=tuple(replace(one, by_affinity=by_affinity) for one in cpu.services))}
+    moves_a, *_ = steps_between(live, WANTED)
+    assert plain_processes_of(config(**runners), live)(moves_a) == words
+    gone = {"cpu0": replace(cpu, services=())}
+    assert plain_processes_of(config(**runners), gone)(moves_a) is None

@@ -1,16 +1,29 @@
 """The state of a node in words, line by line."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from sliceplan.agent.devices.mps_daemons import RunningDaemon
-from sliceplan.agent.model.live import Client, LiveGpu, LiveInstance, MpsDaemon, RunningService
+from sliceplan.agent.model.core_services import CoreService
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.live import (
+    Client,
+    LiveCpu,
+    LiveGpu,
+    LiveInstance,
+    MpsDaemon,
+    RunningOnCores,
+    RunningService,
+)
 from sliceplan.agent.model.node import Service, service_id
-from sliceplan.agent.status.report import Report
+from sliceplan.agent.status.report import Report, _unstarted, look
 from sliceplan.agent.status.text import status_text
 from sliceplan.agent.system.other_managers import Trace
 from sliceplan.agent.transition.applying import ADVICE, Outcome
+from sliceplan.agent.transition.state_folder import StateFolder
+from sliceplan.solver.model.host_cores import HostCore
 
 A, B = Service("a", 4, sm_percent=50.0, processes=2), Service("b", 0)
 GPU = LiveGpu(
@@ -109,3 +122,70 @@ def test_what_is_known_of_the_plan_and_the_agent_is_said(fields, said):
 )
 def test_an_outcome_says_what_the_node_has_and_why(outcome, said):
     assert str(outcome).startswith(said)
+
+
+def test_a_cpu_has_its_services_in_the_order_of_their_cores():
+    cores = tuple(HostCore(socket=0, node=0, l3=i // 2, cpus=(i,)) for i in range(4))
+    services = (
+        RunningOnCores("b-cpu0", CoreService("b", 2, 2, processes=2), (7,), found_on="0-3"),
+        RunningOnCores("a-cpu0", CoreService("a", 0, 1), ()),
+        RunningOnCores("c-cpu0", CoreService("c", 1, 1), ()),
+    )
+    found = lines(live={"cpu0": LiveCpu(cores, services)}, unstarted=frozenset({"c-cpu0"}))
+    assert found[:-3] == [
+        "Node n1: 1 CPU",
+        "",
+        "CPU 0  4 cores, 2 L3 caches, 1 NUMA node",
+        "  service a on core 0, 1 thread a process",
+        "    ! ended: none of its processes runs any more",
+        "  service c on core 1, 1 thread a process",
+        "    not started: no template",
+        "  service b on cores 2-3, 1 thread a process",
+        "    pid 7",
+        "    ! not confined to them: 0-3",
+    ]
+
+
+def test_who_takes_an_open_transition_up_is_said():
+    found = lines(unfinished={"goes": "on", "reason": None})
+    at = found.index("! A transition has not ended; it goes on.")
+    assert found[at + 1 : at + 3] == [
+        "  Where no agent is at work on it, `sliceplan-agent apply` or `run` takes it up,",
+        "  and `rollback` undoes it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pids", "healthy", "unstarted"), [((), None, True), ((), False, False), ((3,), None, False), ((3,), False, False)]
+)
+def test_only_what_nobody_started_is_without_a_template(pids, healthy, unstarted):
+    live = {
+        0: replace(GPU, services=(RunningService(A, pids, healthy),)),
+        "cpu0": LiveCpu((), (RunningOnCores("a-cpu0", CoreService("a", 0, 1), pids, healthy),)),
+    }
+    assert _unstarted(live) == ([service_id(0, A), "a-cpu0"] if unstarted else [])
+
+
+def test_what_cannot_be_found_out_is_said_once_and_hides_nothing_else(tmp_path):
+    folder = StateFolder(tmp_path / "state")
+    folder.prepare()
+    for name in ("newest-release.json", "journal.jsonl", "applied.json", "state.json"):
+        folder.write(name, b"{\n")
+    device = SimpleNamespace(state=lambda: {0: GPU})
+    found = look("n1", device, folder.path, (), None)
+    assert set(found.live) == {0}
+    assert (found.sequence, found.unfinished, found.drift, found.applied, found.doing) == (None,) * 5
+    for name in ("newest-release.json", "journal.jsonl", "applied.json", "state.json"):
+        assert any(f"/{name}:" in problem for problem in found.problems), name
+    assert len(set(found.problems)) == len(found.problems)
+    assert found.as_data()["version"] == 1
+
+
+def test_a_driver_that_does_not_answer_hides_nothing_else(tmp_path):
+    def silent():
+        raise DeviceError("GPU_IS_LOST", "GPU 0 is lost")
+
+    (tmp_path / "state").mkdir(mode=0o700)
+    found = look("n1", SimpleNamespace(state=silent), tmp_path / "state", (), "580.1")
+    assert (found.live, found.driver) == ({}, "580.1")
+    assert ["GPU 0 is lost" in problem for problem in found.problems] == [True]

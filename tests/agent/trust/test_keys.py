@@ -232,3 +232,12 @@ def test_no_key_is_made_where_everybody_may_write(tmp_path):
     shared.chmod(0o777)
     assert "everybody" in refused(generate, shared / "key")
     assert list(shared.iterdir()) == []
+
+
+def test_keys_have_their_modes_whatever_the_mask_of_the_process(tmp_path):
+    before = os.umask(0o277)
+    try:
+        public, _ = generate(tmp_path / "key")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "key", public)] == [0o600, 0o644]

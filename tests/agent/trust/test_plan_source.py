@@ -1,6 +1,7 @@
 """Where plans come from: files, and an HTTPS server on this machine with a certificate made here."""
 
 import contextlib
+import os
 import ssl
 import threading
 import time
@@ -29,6 +30,8 @@ class Handler(BaseHTTPRequestHandler):
             body = b" " * (16 * 2**20 + 1)
         elif self.path == "/moved":
             status, headers["Location"] = 302, f"https://localhost:{port}/plan"
+        elif self.path == "/elsewhere":
+            headers["Location"] = f"https://localhost:{port}/large"
         elif self.path == "/loop":
             status, headers["Location"] = 302, f"https://localhost:{port}/loop"
         elif self.path == "/to-http":
@@ -159,3 +162,54 @@ def test_proxies_of_the_environment_are_not_asked(server, monkeypatch):
 def test_a_certificate_file_that_is_none_is_named(server, tmp_path):
     (tmp_path / "ca.pem").write_text("none")
     assert "ca.pem: cannot be read as certificates" in refused(f"{server.url}/plan", ca_file=tmp_path / "ca.pem")
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "words"),
+    [
+        (0o755, 0o644, []),
+        (0o777, 0o644, ["lies in a folder that everybody may write to"]),
+        (0o1777, 0o644, []),
+        (0o755, 0o666, ["may be changed by everybody; run: chmod o-w"]),
+    ],
+)
+def test_who_could_withhold_a_plan_is_said(tmp_path, folder, file, words):
+    path = tmp_path / "plans" / "plan.json"
+    path.parent.mkdir()
+    path.write_bytes(b"a plan")
+    path.chmod(file)
+    path.parent.chmod(folder)
+    cautions = list(PlanSource(str(path)).cautions())
+    assert len(cautions) == len(words)
+    for said, expected in zip(cautions, words, strict=True):
+        assert said.startswith(f"{path} {expected}")
+        assert said.endswith("(nobody can forge a plan so, but withhold one)")
+
+
+def test_of_what_is_missing_or_on_a_server_no_caution_is_said(tmp_path):
+    assert list(PlanSource(str(tmp_path / "nowhere" / "plan.json")).cautions()) == []
+    assert list(PlanSource("https://localhost/plan").cautions()) == []
+
+
+def test_a_pipe_in_place_of_a_plan_and_one_that_cannot_be_read_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "is no file" in refused(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"")
+    assert "cannot be read: Not a directory" in refused(tmp_path / "file" / "plan.json")
+
+
+def test_an_answer_that_names_another_place_is_no_redirect(server):
+    assert fetch(server, "/elsewhere").data == b"a plan"
+
+
+def test_a_url_without_a_path_asks_for_the_root(server):
+    with pytest.raises(InputError, match="answers 404"):
+        fetch(server, "")
+
+
+def test_a_name_that_cannot_be_looked_up_is_an_error_with_the_reason(monkeypatch):
+    def unknown(*_, **_options):
+        raise OSError("no such name")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    assert "cannot be fetched: no such name" in refused("https://nowhere.invalid/plan", timeout_s=5)

@@ -3,7 +3,7 @@
 import pytest
 
 from sliceplan.agent.trust.dsse import open_envelope
-from sliceplan.agent.trust.strict_json import MAX_DEPTH, MAX_INTEGER, parse_json
+from sliceplan.agent.trust.strict_json import MAX_BYTES, MAX_DEPTH, MAX_INTEGER, parse_json
 from sliceplan.solver.model.errors import InputError
 
 
@@ -38,3 +38,8 @@ def test_a_plan_that_nobody_signed_is_told_from_an_envelope_with_a_field_too_man
     with pytest.raises(InputError) as error:
         open_envelope(b'{"planner": 1, "payload": "", "payloadType": "", "signatures": []}', "x.json")
     assert "nobody signed" not in str(error.value)
+
+
+def test_a_file_may_be_as_large_as_the_limit():
+    assert parse_json(b"1".rjust(MAX_BYTES), "x.json") == 1
+    assert "is larger than 16 MiB" in refused("1".rjust(MAX_BYTES + 1))
