@@ -5,6 +5,8 @@ from typing import Any
 
 import streamlit as st
 
+from sliceplan.app.jobs.cost_of_holding import PURPOSE as COST_OF_HOLDING
+from sliceplan.app.jobs.cost_of_holding import limit_s as cost_of_holding_s
 from sliceplan.app.jobs.defragmenting import ALL_S as DEFRAGMENT_S
 from sliceplan.app.jobs.estimating import TRIAL_S as ESTIMATE_S
 from sliceplan.app.jobs.job import JobStatus, State
@@ -160,6 +162,8 @@ def longest_s(purpose: str, problem: Problem) -> float | None:
         return limit_s
     if purpose == "search_on":
         return search_on_s(problem)
+    if purpose == COST_OF_HOLDING:
+        return cost_of_holding_s(problem)
     if purpose == "routers":
         return limit_s * MOST_ROUTERS
     if purpose == "defragment":

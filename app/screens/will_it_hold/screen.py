@@ -15,7 +15,12 @@ from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import show_failure
-from sliceplan.app.widgets.making_it_hold import offer_to_make_it_hold, show_what_holds
+from sliceplan.app.widgets.making_it_hold import (
+    begin_to_cost,
+    offer_to_make_it_hold,
+    say_what_it_costs,
+    show_what_holds,
+)
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.simulation import PURPOSE, asked_of, begin_simulation
@@ -95,7 +100,9 @@ def _show(session: Session, answer: Answer, found: Simulated, verdict: DeltaGene
     with verdict:
         _show_verdict(report)
         if report.services and report.holds != "yes":
-            offer_to_make_it_hold(session, answer, asked)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                offer_to_make_it_hold(session, answer, asked)
+                say_what_it_costs(session, answer, asked)
             show_what_holds(session, answer, asked)
     if not report.services:
         return
@@ -118,6 +125,8 @@ def _show(session: Session, answer: Answer, found: Simulated, verdict: DeltaGene
         st.markdown("**What the figures do not show**\n" + listed(report.notes))
     offer_routers(session, answer)
     _offer(answer, found.report)
+    if report.holds != "yes":
+        begin_to_cost(session, answer, asked)
 
 
 def _show_verdict(report: SimulationReport) -> None:

@@ -19,6 +19,7 @@ from sliceplan.app.widgets.job_progress import begin
 from sliceplan.app.widgets.making_it_hold import promising
 from sliceplan.app.widgets.traffic import BURSTINESS, DISPATCHES, QUANTILES, offered_requests, words_of
 from sliceplan.solver.api import simulate, solve
+from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.simulation.asking import arrivals_of, dispatch_of
 from sliceplan.solver.simulation.settings import SimulationSettings
@@ -97,6 +98,48 @@ def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened)
     settled(opened)
     assert "It holds. 99 % of requests are in time for all 8 services." in texts(opened.success)
     assert "make_it_hold" not in [button.key for button in opened.button]
+
+
+def test_what_would_hold_costs_stands_beside_the_button_before_it_is_pressed(opened, plan):
+    settled(opened)
+    proven = solve(promising(FULL, Traffic()))
+    more = proven.cost_per_hour - plan.cost_per_hour
+    said = f"${proven.cost_per_hour:.2f} per hour: proven cheapest; ${more:.2f} more than this plan."
+    assert said in texts(opened.caption)
+    assert opened.button(key="make_it_hold").label.endswith(f"in time: \\${proven.cost_per_hour:.2f} per hour")
+    opened.button(key="make_it_hold").click().run()  # it is there at once
+    assert "make_it_hold" not in opened.session_state["session"].open_jobs
+    assert opened.session_state["session"].results["make_it_hold"].value.cost_per_hour == proven.cost_per_hour
+    assert said not in texts(opened.caption)
+
+
+def test_a_cost_that_a_moment_s_search_does_not_prove_is_no_word_on_the_button(opened, plan):
+    settled(opened)
+    session = opened.session_state["session"]
+    found = session.results["cost_of_holding"]
+    open_ended = found.value.model_copy(update={"status": Status.FEASIBLE, "gap": 0.25})
+    session.results["cost_of_holding"] = Result(found.problem, open_ended)
+    opened.run()
+    assert "at most 25.0 % above the cheapest possible" in texts(opened.caption)
+    assert "That was found in 3 s; a press searches on." in texts(opened.caption)
+    assert opened.button(key="make_it_hold").label == "Make it hold: plan for 99 % in time"
+    none = found.value.model_copy(update={"status": Status.TIMEOUT, "gpus": ()})
+    session.results["cost_of_holding"] = Result(found.problem, none)
+    opened.run()
+    assert "What it costs is not known before it is planned. In 3 s no plan was found." in texts(opened.caption)
+    session.results["cost_of_holding"] = Result(found.problem, None, was_cancelled=True)
+    opened.run()
+    assert opened.session_state["session"].open_jobs == {}
+    assert "What it costs is not known before it is planned." in texts(opened.caption)
+
+
+def test_that_no_plan_holds_is_said_before_it_is_asked_for():
+    narrow = FULL.model_copy(update={"fleet": (FULL.fleet[0].model_copy(update={"count": 3, "nodes": None}),)})
+    session = session_with(narrow)
+    session.results["solve"] = Result(narrow, solve(narrow))
+    page = settled(settled(screen("will_it_hold", session)))
+    assert not page.exception
+    assert "Proven: no plan on this fleet can promise 99 % in time" in texts(page.caption)
 
 
 def test_what_would_hold_is_planned_for_the_router_that_was_looked_at_or_for_turns():
