@@ -66,7 +66,7 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
     ticks = _ticks(services, quantile, edge)
     figure.update_layout(
         xaxis={
-            "title": {"text": "latency, in % and multiples of the SLO (logarithms)", "standoff": 4},
+            "title": {"text": "latency / SLO (log scale)", "standoff": 4},
             "side": "top",  # of many services the foot is out of sight
             "type": "log",
             "range": [log10(0.8 * min([50.0, *medians])), log10(1.05 * edge)],

@@ -13,8 +13,8 @@ from .texts import in_chart
 LESS, MORE = PALETTE[4], PALETTE[5]
 WORDS = {"rate": "rate of {}", "slo": "SLO of {}", "price": "price of {}"}
 
-ROOM = 0.15
-"""Beside the longest bars, for their figures; part of the axis."""
+ROOM = 0.45
+"""Beside the longest bars, for their figures; part of the axis, which on a phone is hardly wider than four of them."""
 
 
 def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from sliceplan.app.tables.promise import promise_badge
+from sliceplan.app.tables.promise import found_of_requests, promise_badge
 from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.differences.plans import Place, PlanDifference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.objective import COST, SAME
 from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.planner_words import RULES_OF, plain_name
@@ -59,14 +60,19 @@ COLUMNS = [
 ]
 
 
-def comparison_table(comparison: Comparison, differences: Mapping[str, PlanDifference] | None = None) -> pd.DataFrame:
+def comparison_table(
+    comparison: Comparison,
+    differences: Mapping[str, PlanDifference] | None = None,
+    simulated: Mapping[str, SimulationReport] | None = None,
+) -> pd.DataFrame:
     """
     Returns one row a planner, in the comparison's order; gaps in percent, NaN where there is no plan, no bound or a
     failure.
 
-    `differences` (from the exact plan) are by planner; what is missing there is NaN.
+    `differences` (from the exact plan) are by planner; what is missing there is NaN. `simulated`: by planner, what its
+    plan did request by request at its own rates.
     """
-    differences = differences or {}
+    differences, simulated = differences or {}, simulated or {}
     rows = []
     for plan in comparison.rows:
         if isinstance(plan, Failure):
@@ -78,7 +84,7 @@ def comparison_table(comparison: Comparison, differences: Mapping[str, PlanDiffe
             {
                 **_names(plan.planner),
                 "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
-                "late requests": _promised(plan),
+                "late requests": _promised(plan, simulated.get(plan.planner)),
                 "cost per hour": plan.cost_per_hour,
                 "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
                 "could carry": None if plan.capacity is None else plan.capacity.value,
@@ -118,10 +124,12 @@ def _names(planner: str) -> dict[str, str | None]:
     return {"what it does": plain_name(planner), "whose rules": RULES_OF.get(planner), "planner": planner}
 
 
-def _promised(plan: Plan) -> str | None:
-    """Returns what is planned of requests that are late; None: there is no plan, or it does not hold."""
+def _promised(plan: Plan, simulated: SimulationReport | None) -> str | None:
+    """Returns what is known or planned of requests that are late; None: there is no plan, or it does not hold."""
     if (badge := promise_badge(plan)) is None:
         return None
+    if simulated is not None:
+        return found_of_requests(simulated)
     return NOT_PLANNED_FOR if plan.promise is None else badge[0]
 
 

@@ -5,13 +5,9 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.promise import promise_in_words
+from sliceplan.solver.wording.what_is_proven import of_execution, plans_for_no_percentile
 
 from .verdict import Colour
-
-
-def plans_for_no_percentile(plan: Plan) -> bool:
-    """Tells whether a plan keeps to how long a batch executes alone, so that requests may be late as they wait."""
-    return bool(plan.gpus) and plan.status is not Status.VIOLATING and plan.promise is None
 
 
 def promise_badge(plan: Plan, simulated: SimulationReport | None = None) -> tuple[str, Colour] | None:
@@ -58,8 +54,7 @@ def proof_and_requests(plan: Plan, result: str, missing: str, simulated: Simulat
     """
     if not plan.gpus or plan.status is Status.VIOLATING:
         return result + missing
-    by_execution = plans_for_no_percentile(plan) and plan.status is Status.OPTIMAL
-    alone = (f"{result} for execution times" if by_execution else result) + missing
+    alone = of_execution(plan, result, plan.gap) + missing
     if simulated is not None and (plans_for_no_percentile(plan) or simulated.holds == "no"):
         return f"{alone}; {found_of_requests(simulated)}"
     return f"{alone}; late requests not planned for" if plans_for_no_percentile(plan) else alone

@@ -14,7 +14,7 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.proving import proving_planner
-from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 from .comparing import FIRST, compare_now
 from .job_progress import begin, show_under_way
@@ -69,7 +69,7 @@ def show_actions(session: Session) -> None:
             st.caption(NOT_SOLVED)  # the price of another problem's plan would be read as this one's
     else:
         without = left_out_in_words(answer.problem) if answer.plan.gpus else ""
-        said = "; ".join(filter(None, (plan_summary(answer.plan, answer.plan.gap), without)))
+        said = "; ".join(filter(None, (summary_and_what_of(answer.plan, answer.plan.gap), without)))
         st.caption(literal(said + OUTDATED * is_outdated))
 
 

@@ -1,5 +1,7 @@
 """The last simulation, for all screens that ask for it or show it: which plan it was of, and what came of it."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
@@ -7,11 +9,12 @@ from sliceplan.app.jobs.simulating import Simulated, Traffic, simulated
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.simulation_report import SimulationReport
 
 from .job_progress import begin
 from .texts import literal
-from .traffic import words_of
+from .traffic import usual_traffic, words_of
 
 PURPOSE = "simulate"
 
@@ -48,3 +51,11 @@ def simulation_of(session: Session, plan: Plan) -> SimulationReport | None:
     if found is None or asked is None or not isinstance(found.value, Simulated) or found.value.traffic != asked:
         return None
     return found.value.report
+
+
+def usual_simulation_of(session: Session, problem: Problem, plan: Plan) -> SimulationReport | None:
+    """Returns what the plan did at its own rates and random arrivals; None: it was not carried out so."""
+    asked, usual = asked_of(session, plan), usual_traffic(problem)
+    if asked is None or replace(asked, requests=usual.requests) != usual:
+        return None
+    return simulation_of(session, plan)

@@ -4,7 +4,7 @@ Tables that are read: a grid where there is room, and the same rows as a list of
 The server does not know how wide a browser's window is, so both are on the page and page.css shows one of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 from typing import Any
 
@@ -17,12 +17,17 @@ from sliceplan.solver.model.errors import printable
 MOST_CARDS = 40
 """Rows that are drawn as cards at first: a phone reads few, and every window is sent them."""
 
-LONG = 18
+LONG = 20
 """Letters of a fact that has no other beside it."""
 
 
 def show_table(
-    table: pd.DataFrame | Styler, name: str, *, columns: Mapping[str, Any] | None = None, **options: Any
+    table: pd.DataFrame | Styler,
+    name: str,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    folded: Collection[str] = (),
+    **options: Any,
 ) -> Any:
     """
     Draws a table and returns what `st.dataframe` does.
@@ -33,6 +38,8 @@ def show_table(
         Of the place on the page; no two that are drawn together have the same.
     columns
         Streamlit's column configuration; the cards take its labels and number formats.
+    folded
+        Columns that a card has behind "More".
     options
         Of `st.dataframe`.
     """
@@ -41,7 +48,7 @@ def show_table(
             table, hide_index=True, width="stretch", column_config=dict(columns) if columns else None, **options
         )
     with st.container(key=f"cards_{name}"):
-        show_cards(table if isinstance(table, pd.DataFrame) else _data(table), name, columns or {})
+        show_cards(table if isinstance(table, pd.DataFrame) else _data(table), name, columns or {}, folded=folded)
     return drawn
 
 
@@ -50,7 +57,9 @@ def heads_of(texts: Mapping[str, str]) -> dict[str, Any]:
     return {name: st.column_config.Column(text) for name, text in texts.items()}
 
 
-def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any], *, wrong: str = "") -> None:
+def show_cards(
+    frame: pd.DataFrame, name: str, columns: Mapping[str, Any], *, wrong: str = "", folded: Collection[str] = ()
+) -> None:
     """
     Draws the first rows as cards, and the way to more: each press doubles them, so that none is many presses away.
 
@@ -60,11 +69,13 @@ def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any], *, wr
         Of the place on the page.
     wrong
         The column that says what is wrong with a row; empty: there is none.
+    folded
+        Columns that a card has behind "More".
     """
     kept, rows = f"cards_of_{name}", len(frame)
     of, count = st.session_state.get(kept, (rows, MOST_CARDS))
     count = count if of == rows else MOST_CARDS  # of another table there
-    st.html(cards(frame.head(count), columns, wrong))
+    st.html(cards(frame.head(count), columns, wrong, folded))
     if rows <= MOST_CARDS:
         return
 
@@ -76,10 +87,10 @@ def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any], *, wr
         st.button(f"Show {min(count, rows - count):,} more", key=f"cards_more_{name}", on_click=show_more)
 
 
-def cards(frame: pd.DataFrame, columns: Mapping[str, Any], wrong: str = "") -> str:
+def cards(frame: pd.DataFrame, columns: Mapping[str, Any], wrong: str = "", folded: Collection[str] = ()) -> str:
     """Returns rows as an HTML list; the first column is a card's title, empty cells are left out, wrong rows marked."""
     names = [str(name) for name in frame.columns]
-    rows = (_card(row, names, columns, wrong) for row in frame.itertuples(index=False))
+    rows = (_card(row, names, columns, wrong, folded) for row in frame.itertuples(index=False))
     return f'<ul class="cards">{"".join(rows)}</ul>'
 
 
@@ -88,13 +99,24 @@ def _data(styled: Styler) -> pd.DataFrame:
     return data
 
 
-def _card(row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any], wrong: str) -> str:
+def _card(
+    row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any], wrong: str, folded: Collection[str]
+) -> str:
     texts = [_shown(value, columns.get(name)) for name, value in zip(names, row, strict=True)]
-    facts = "".join(
-        _fact(_label(name, columns.get(name)), text) for name, text in zip(names[1:], texts[1:], strict=True) if text
-    )
+    facts = [
+        (name, _fact(_label(name, columns.get(name)), text))
+        for name, text in zip(names[1:], texts[1:], strict=True)
+        if text
+    ]
+    first = _facts([fact for name, fact in facts if name not in folded])
+    more = _facts([fact for name, fact in facts if name in folded])
+    behind = f"<details><summary>More</summary>{more}</details>" if more else ""
     kind = ' class="wrong"' if wrong in names and texts[names.index(wrong)] else ""
-    return f"<li{kind}><strong>{_text(texts[0] or names[0])}</strong>{f'<dl>{facts}</dl>' if facts else ''}</li>"
+    return f"<li{kind}><strong>{_text(texts[0] or names[0])}</strong>{first}{behind}</li>"
+
+
+def _facts(facts: list[str]) -> str:
+    return f"<dl>{''.join(facts)}</dl>" if facts else ""
 
 
 def _fact(label: str, text: str) -> str:

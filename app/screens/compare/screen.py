@@ -15,7 +15,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import comparison as tables
-from sliceplan.app.tables.promise import plans_for_no_percentile
+from sliceplan.app.tables.promise import found_of_requests
 from sliceplan.app.widgets.actions import offer_compare
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
 from sliceplan.app.widgets.files import offer_file
@@ -23,6 +23,7 @@ from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.simulation import usual_simulation_of
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.comparison.ranking import best_first
@@ -34,10 +35,12 @@ from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.proving import proving_planner
+from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.planner_words import plain_and_own_name, plain_name
 from sliceplan.solver.wording.reasons import shared_reasons
-from sliceplan.solver.wording.summary import missed_slos, plan_summary
+from sliceplan.solver.wording.summary import missed_slos
+from sliceplan.solver.wording.what_is_proven import plans_for_no_percentile, summary_and_what_of
 
 from .first_look import begin_first_look, offer_the_rest
 from .learned import show_learned
@@ -150,11 +153,13 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
     st.header(literal(_proven(compared)))
     if said := standing(compared):
         st.markdown(said)
+    simulated = {
+        plan.planner: found
+        for plan in compared.plans
+        if (found := usual_simulation_of(session, problem, plan)) is not None
+    }
     if any(plans_for_no_percentile(plan) for plan in compared.plans):
-        st.caption(
-            "Late requests are not planned for here: a batch is fast enough, and requests that wait may be late. *Will "
-            "it hold?* says how many of the plan at hand are; Settings, on *Services and fleet*, plan for 99 % in time."
-        )
+        st.caption(_late_requests(simulated))
     offer_the_rest(session, problem, compared, facts)
     _show_trouble(compared)
     if compared.not_run:
@@ -174,7 +179,7 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
             "*Whole GPUs per service* shares none: each service has as many GPUs to itself as its rate needs."
         )
     _show_broken(seen)
-    chosen = _table(compared, differences)
+    chosen = _table(compared, differences, simulated)
     _reasons(seen)
     _one_planner(session, problem, compared, differences, facts, chosen)
     offer_file(
@@ -199,6 +204,26 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
         )
         with st.expander("As parts of each plan's cost"):
             _money_table(compared, breakdowns)
+
+
+def _late_requests(simulated: dict[str, SimulationReport]) -> str:
+    """Returns what is known of late requests where plans were not made for them, as Markdown."""
+    found = [f"of *{literal(plain_name(name))}* {_simulated(report)}" for name, report in simulated.items()]
+    known = (
+        f"*Will it hold?* found {'; '.join(found)}"
+        if found
+        else "*Will it hold?* says how many of the plan at hand are"
+    )
+    return (
+        f"Late requests are not planned for here: a batch is fast enough, and requests that wait may be late. {known}; "
+        "Settings, on *Services and fleet*, plan for 99 % in time."
+    )
+
+
+def _simulated(report: SimulationReport) -> str:
+    least = min((one.in_time for one in report.services if one.in_time is not None), default=None)
+    said = f"that {found_of_requests(report).removeprefix('simulated: ')}"
+    return said if least is None or report.holds == "yes" else f"{said}, the worst {100 * least:.1f} %"
 
 
 def _json_text(problem: Problem, compared: Comparison) -> str:
@@ -282,12 +307,14 @@ def _money_table(compared: Comparison, breakdowns: dict[str, CostBreakdown]) -> 
     show_table(tables.money_table(compared.plans, breakdowns), "money_parts", columns=percents, key="money_parts")
 
 
-def _table(compared: Comparison, differences: dict[str, PlanDifference]) -> str | None:
+def _table(
+    compared: Comparison, differences: dict[str, PlanDifference], simulated: dict[str, SimulationReport]
+) -> str | None:
     """Shows the table; returns the planner of the row that is chosen in it."""
     column = st.column_config
     percent = partial(column.NumberColumn, format="%.1f %%")
     chosen = show_table(
-        tables.comparison_table(compared, differences),
+        tables.comparison_table(compared, differences, simulated),
         "planners_table",
         columns={
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
@@ -305,7 +332,8 @@ def _table(compared: Comparison, differences: dict[str, PlanDifference]) -> str 
             "late requests": column.TextColumn(
                 "late requests",
                 help="What a plan promises of requests that wait. Not planned for: it keeps to how long a batch "
-                "executes, so that some requests may be late. Will it hold? says how many, of the plan at hand.",
+                "executes, so that some requests may be late. Will it hold? says how many, of the plan at hand, and "
+                "then it stands here.",
             ),
             "missed SLOs": column.NumberColumn(
                 "late", help="services whose latency, by the full interference model, passes what the SLO leaves"
@@ -316,6 +344,7 @@ def _table(compared: Comparison, differences: dict[str, PlanDifference]) -> str 
                 "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
             ),
         },
+        folded=("by BDA", "worst miss", "GPUs", "per month", "time (s)", "placed otherwise", "whose rules", "planner"),
         placeholder="",
         height="content",
         key="planners_table",
@@ -370,7 +399,8 @@ def _one_planner(
         if plan is None:
             st.markdown(f"**{literal(plain_name(name))}** failed; what went wrong stands above.")
             return
-        st.markdown(f"**{literal(plain_name(name))}**: {literal(plan_summary(plan, compared.gap_to_bound(plan)))}")
+        said = summary_and_what_of(plan, compared.gap_to_bound(plan))
+        st.markdown(f"**{literal(plain_name(name))}**: {literal(said)}")
         if name in facts:
             own = " It judges latencies by a model of its own." if facts[name].own_model else ""
             st.caption(f"{facts[name].source}.{own}")
@@ -395,4 +425,6 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
         return
     st.markdown(f"Against the exact plan: **{len(differs.moved)}** services have other partitions.")
     show_table(tables.partition_table(differs, name), "other_partitions", key="other_partitions")
-    show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")
+    if differs.moved:
+        with st.expander("What each of them has"):
+            show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")

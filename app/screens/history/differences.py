@@ -124,4 +124,4 @@ def _show(title: str, words: str, table: pd.DataFrame) -> None:
         return
     show_table(table, "differences", key="differences")
     with st.expander("As text, for a ticket"):
-        st.code(words, language=None)
+        st.code(words, language=None, wrap_lines=True)

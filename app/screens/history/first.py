@@ -12,7 +12,7 @@ from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.store.shared import shared_store
 from sliceplan.app.widgets.attempts import attempt
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 from .choosing import say
 
@@ -34,8 +34,9 @@ def offer_first(session: Session) -> None:
                 attempt(partial(keep, session, answer))
         st.button("Go to Services and fleet", key="to_save", on_click=lead_to, args=(session, "workloads"))
     if answer is not None and answer.plan.gpus:
+        said = summary_and_what_of(answer.plan, answer.plan.gap)
         st.caption(
-            f"It is kept as **{literal(answer.problem.name)}**: {literal(plan_summary(answer.plan, answer.plan.gap))}. "
+            f"It is kept as **{literal(answer.problem.name)}**: {literal(said)}. "
             "*Services and fleet* saves under another name, and with a note."
         )
 

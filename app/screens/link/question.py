@@ -7,7 +7,7 @@ from sliceplan.app.session.link_offer import OFFERED, open_offered, stay
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.outline import fleet_in_words, services_in_words
 from sliceplan.solver.what_if.changes import description
-from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 from ...widgets.texts import listed, literal
 
@@ -36,6 +36,6 @@ def _outline(title: str, session: Session) -> None:
     changes = WHAT_IF.of(session)
     if changes is not None and not changes.is_empty:
         lines.append(f"what if: {description(changes)}")
-    lines.append("no plan yet" if answer is None else f"its plan: {plan_summary(answer.plan, answer.plan.gap)}")
+    lines.append("no plan yet" if answer is None else f"its plan: {summary_and_what_of(answer.plan, answer.plan.gap)}")
     lines.append("not saved" if key is None else f"began as version {key.number} of {key.document}")
     st.markdown(f"**{literal(tables.name)}**\n\n{listed(lines)}")

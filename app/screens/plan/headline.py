@@ -1,7 +1,5 @@
 """The first lines of a plan: what is proven and promised, in words and colour, what changed, and what is in the way."""
 
-from dataclasses import replace
-
 import pandas as pd
 import streamlit as st
 
@@ -9,19 +7,19 @@ from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.changed import since
-from sliceplan.app.tables.promise import plans_for_no_percentile, promise_badge, proof_and_requests
+from sliceplan.app.tables.promise import promise_badge, proof_and_requests
 from sliceplan.app.tables.verdict import Colour, verdict
 from sliceplan.app.widgets.making_it_hold import offer_to_make_it_hold, show_what_holds
-from sliceplan.app.widgets.simulation import asked_of, simulation_of
+from sliceplan.app.widgets.simulation import usual_simulation_of
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.app.widgets.traffic import usual_traffic
 from sliceplan.app.widgets.words import PROMISE
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import misses, plan_result
+from sliceplan.solver.wording.what_is_proven import plans_for_no_percentile
 
 from .estimating import offer_estimates
 from .remedying import offer_remedies, show_taken
@@ -52,7 +50,7 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     answered = plan
     problem, plan = shown(session, names, problem), shown(session, names, plan)
     without = uncovered(problem)
-    seen = None if goes_on else _simulated(session, names, answered)
+    seen = None if goes_on else usual_simulation_of(session, names, answered)
     with st.container(horizontal=True, vertical_alignment="center", key="verdicts"):
         if not goes_on:  # what is not the last word is said above
             words, colour = verdict(plan, without)
@@ -80,14 +78,6 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     if is_answer and session.answer is not None:
         offer_remedies(session, session.answer)
     _show_trouble(plan)
-
-
-def _simulated(session: Session, problem: Problem, plan: Plan) -> SimulationReport | None:
-    """Returns what came of the plan at its own rates and random arrivals; None: it was not carried out so."""
-    asked, usual = asked_of(session, plan), usual_traffic(problem)
-    if asked is None or replace(asked, requests=usual.requests) != usual:
-        return None
-    return simulation_of(session, plan)
 
 
 def _show_change(session: Session, problem: Problem, plan: Plan) -> None:

@@ -17,7 +17,8 @@ def show_commands(session: Session) -> None:
             "The page runs nothing on a node, and has no way to. On a machine of yours, with the two plans that are "
             "downloaded above, write the plans to go through one by one:"
         )
-        st.code(f"sliceplan transition {quote(today)} {quote(following)} --stages stages", language="sh")
+        command = f"sliceplan transition {quote(today)} {quote(following)} --stages stages"
+        st.code(command, language="sh", wrap_lines=True)
         st.markdown(
             "Sign each of them with a key that the page never sees: `sliceplan sign`. On each node, "
             "`sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; it refuses a plan "

@@ -12,8 +12,8 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.what_if.points import used_profiles
 from sliceplan.solver.wording.reasons import reasons
-from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_text import moves_in_words
+from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 from ...widgets.job_progress import begin
 from ...widgets.texts import listed, literal
@@ -86,7 +86,7 @@ def _show_answer(session: Session) -> None:
         return
     found: Replanned = result.value
     plan, report = found.plan, found.report
-    st.markdown(f"**{literal(plan_summary(plan, plan.gap))}**")
+    st.markdown(f"**{literal(summary_and_what_of(plan, plan.gap))}**")
     if not plan.gpus:
         st.markdown(listed(reasons(shown(session, result.problem, plan))))
         return

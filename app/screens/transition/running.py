@@ -18,7 +18,7 @@ from sliceplan.solver.model.parsing import parse_record, parse_text
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words
-from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 NOTES = Kept[tuple[str, ...]]("running.notes")
 """What reading the file took for granted."""
@@ -50,7 +50,7 @@ def choose_running(session: Session) -> None:
         st.markdown(f"**{literal(running.plan.problem.name)}**: {count}, as read from the node")
     else:
         st.markdown(
-            f"**{literal(running.plan.problem.name)}**: {literal(plan_summary(running.plan, running.plan.gap))}"
+            f"**{literal(running.plan.problem.name)}**: {literal(summary_and_what_of(running.plan, running.plan.gap))}"
         )
     take, clear = st.columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)

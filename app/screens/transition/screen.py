@@ -41,9 +41,9 @@ from sliceplan.solver.differences.wording import describe_plans
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.transition.risks import Risk
-from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_counts import counts_in_words
 from sliceplan.solver.wording.transition_text import duration, few_names
+from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 from .capacity import show_capacity
 from .commands import show_commands
@@ -141,7 +141,7 @@ def _show_next(session: Session) -> None:
     if answer is None:
         offer_solve(session, "No plan yet. Press Solve.", "transition")
         return
-    st.markdown(f"**{literal(answer.problem.name)}**: {literal(plan_summary(answer.plan, answer.plan.gap))}")
+    st.markdown(f"**{literal(answer.problem.name)}**: {literal(summary_and_what_of(answer.plan, answer.plan.gap))}")
     running = session.running
     if running is not None and running.problem.name == answer.problem.name and running.plan is not answer.plan:
         other = changed_in_words(changes(running.problem, answer.problem), answer.problem.labels)
@@ -221,7 +221,7 @@ def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     st.markdown(listed(meanwhile_in_words(transition)))
     _show_risks(moves.risks)
     with st.expander("What differs between the two plans"):
-        st.code(describe_plans(difference(moves.old, answer.plan), most=40), language=None)
+        st.code(describe_plans(difference(moves.old, answer.plan), most=40), language=None, wrap_lines=True)
     if transition.steps:
         _show_side_by_side(session, moves, answer)
         _show_steps(session, moves, answer)

@@ -30,7 +30,8 @@ from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.changes import description
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.reasons import reasons
-from sliceplan.solver.wording.summary import plan_result, plan_summary, whose_prices
+from sliceplan.solver.wording.summary import whose_prices
+from sliceplan.solver.wording.what_is_proven import result_and_what_of, summary_and_what_of
 
 from .linking import show_link, want_link
 from .replanning import is_current, replanned
@@ -61,7 +62,7 @@ def show_live(session: Session) -> None:
         _ask_for_base(session)
         return
     if not answer.plan.gpus:
-        st.info("There is no plan to change: " + literal(plan_summary(answer.plan, answer.plan.gap)))
+        st.info("There is no plan to change: " + literal(summary_and_what_of(answer.plan, answer.plan.gap)))
         return
     _show_sliders(session, answer)
 
@@ -158,7 +159,7 @@ def _in_a_line(base: Answer, shown: Answer, changes: WhatIf) -> str:
 
 def _show_figures(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
-    st.header(literal(plan_result(new, new.gap)))
+    st.header(literal(result_and_what_of(new, new.gap)))
     cost, gpus, bound = st.columns(3)
     cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
     show_boards(gpus, new.gpus, before=old.gpus)
@@ -178,7 +179,7 @@ def _say_more(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
     monthly = "" if new.cost_per_hour is None else f"${new.cost_per_hour * HOURS_A_MONTH:,.0f} per month of 730 hours. "
     prices = whose_prices(new)
-    said = f"{monthly}Beside the problem as it is: {plan_result(old, old.gap)}."
+    said = f"{monthly}Beside the problem as it is: {result_and_what_of(old, old.gap)}."
     st.caption(literal(f"{said} {sentence(prices)}" if prices else said))
 
 

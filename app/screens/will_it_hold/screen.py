@@ -165,6 +165,7 @@ def _show_table(services: list[SimulatedService]) -> None:
             "waits (ms)": column.NumberColumn(format="%.1f", help="on average, for its batch and in the queue"),
             "executes (ms)": column.NumberColumn(format="%.1f", help="on average"),
         },
+        folded=("P50", "P95", "P99 up to", "waits (ms)", "executes (ms)"),
         placeholder="",
     )
 

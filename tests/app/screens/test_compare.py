@@ -383,3 +383,22 @@ def test_what_schedulers_carry_is_shown_and_said_to_be_earlier_when_a_slider_mov
 def test_a_worker_is_asked_for_all_schedulers(monkeypatch):
     monkeypatch.setattr("sliceplan.app.jobs.on_cores.QUERIES", 20)
     assert {row.scheduler for row in schedulers_compared(made_up_model(), 12.0, 64).schedulers} == set(schedulers())
+
+
+def test_what_a_simulation_found_of_the_plan_at_hand_stands_in_its_row_and_above():
+    demo = shop()
+    problem = demo.model_copy(update={"settings": demo.settings.model_copy(update={"slo_fraction": 0.5})})
+    session = session_with(problem)
+    session.results["solve"] = Result(problem, solve(problem))
+    page = settled(screen("will_it_hold", session))
+    report = session.results["simulate"].value.report
+    late = sum(one.holds == "no" for one in report.services)
+    least = min(one.in_time for one in report.services)
+    switch(page, "compare")
+    page = settled(settled(page))
+    assert not page.exception
+    said = f"{late} of 8 services miss 99 % in time"
+    table = next(frame.value for frame in page.dataframe if "late requests" in frame.value).set_index("planner")
+    assert table.loc["exact", "late requests"] == said
+    assert table.loc["whole-gpu", "late requests"] == "not planned for"
+    assert f"of *exact search* that {said}, the worst {100 * least:.1f} %" in texts(page.caption)

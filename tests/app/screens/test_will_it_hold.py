@@ -113,7 +113,7 @@ def test_what_would_hold_costs_stands_beside_the_button_before_it_is_pressed(ope
     assert said not in texts(opened.caption)
 
 
-def test_a_cost_that_a_moment_s_search_does_not_prove_is_no_word_on_the_button(opened, plan):
+def test_a_cost_that_a_moment_s_search_does_not_prove_is_no_word_on_the_button(opened):
     settled(opened)
     session = opened.session_state["session"]
     found = session.results["cost_of_holding"]

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from sliceplan.app.widgets.tables import cards
+
 
 def page(frame, name="rates"):
     def drawn(frame, name):
@@ -58,3 +60,13 @@ def test_another_table_in_the_same_place_begins_with_few_cards():
     other.session_state["cards_of_rates"] = app.session_state["cards_of_rates"]
     other.run()
     assert len(shown(other)) == 40
+
+
+def test_a_card_has_its_less_read_facts_behind_more():
+    frame = rows(2).assign(cost=[3.0, None], note=["dear", None])
+    first, second = re.findall(r"<li>(.*?)</li>", cards(frame, {}, folded=("cost", "note")))
+    shown_at_once, behind = first.split("<details>")
+    assert "rate" in shown_at_once
+    assert re.findall(r"<dt>(.*?)</dt>", behind) == ["cost", "note"]
+    assert "<details>" not in second  # nothing is behind it
+    assert "<details>" not in cards(frame, {})
