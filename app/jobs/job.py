@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from sliceplan.solver.model.judged import Judged
+
 from .row_so_far import RowSoFar
 from .so_far import SoFar
 
@@ -48,6 +50,8 @@ class JobStatus:
     """The best verified plan of a solve that has not ended; None: there is none yet."""
     rows: tuple[RowSoFar, ...] = ()
     """The planners of a comparison that has not ended which are done."""
+    improved: tuple[tuple[float, Judged], ...] = ()
+    """Seconds of a solve that has not ended, and how good its best plan was then, for each that it found."""
 
     @property
     def has_ended(self) -> bool:
@@ -70,6 +74,7 @@ class Job:
     error: str | None = None
     so_far: SoFar | None = None
     rows: tuple[RowSoFar, ...] = ()
+    improved: tuple[tuple[float, Judged], ...] = ()
     result: Any = None
     size_bytes: int = 0
     is_cancelled: bool = False
@@ -98,6 +103,7 @@ class Job:
                 self.error,
                 self.so_far,
                 self.rows,
+                self.improved,
             )
 
     def says(self, text: str) -> None:
@@ -114,6 +120,7 @@ class Job:
                 self.done, self.of = found.done, found.of
             else:
                 self.so_far = found
+                self.improved = (*self.improved, (found.seconds, found.judged))
             self.runs()
 
     def runs(self) -> None:
@@ -127,7 +134,7 @@ class Job:
         with self.changing:
             self.state, self.result, self.error, self.size_bytes = state, result, error, size_bytes
             self.ended_s = time.monotonic()
-            self.so_far, self.rows = None, ()
+            self.so_far, self.rows, self.improved = None, (), ()
             self.cancel = lambda: None
         self.has_points.set()
         self.ended.set()

@@ -6,6 +6,7 @@ from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.jobs.so_far import SoFar
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import OpenJob, Session
+from sliceplan.solver.model.judged import Judged
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.summary import so_far_in_words
 
@@ -54,6 +55,15 @@ def show_that_it_improves(found: SoFar) -> None:
         f"**So far; being improved.** This plan was found after {found.seconds:.1f} s. It has passed every check and "
         "could run as it is. A better one is drawn here as soon as there is one, until the search ends or you stop it."
     )
+
+
+def improved_so_far(session: Session) -> tuple[tuple[float, Judged], ...]:
+    """Returns the seconds and the quality of each plan that the solve under way found; empty: there is none."""
+    job = session.open_jobs.get(PURPOSE)
+    try:
+        return () if job is None else shared_jobs().status(job.id).improved
+    except UnknownJobError:
+        return ()
 
 
 def _known(job: OpenJob) -> SoFar | None:

@@ -48,6 +48,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "over-provision": "Capacity beyond the rate that is paid for, because partitions come in sizes.",
         "internal slack": "Throughput that is lost because the SLO forbids larger batches.",
         "fragmentation": "Room of rented GPUs in no partition.",
+        "sweep": "A plan at every value of a range, of a rate, an SLO, a price or a number of GPUs: what the fleet "
+        "costs over it, and what forces each step.",
         "a GPU's worth": "What one GPU carries of a service alone, so that requests of slow and of quick models can be "
         "added up.",
         "P99": "The latency that 99 of 100 requests stay within; P50 and P95 likewise.",

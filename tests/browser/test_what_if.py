@@ -27,6 +27,7 @@ def type_number(page, label, value):
 
 
 def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, browser):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_what_if(page)
     slider = page.get_by_role("slider", name="Every rate")
     slider.focus()
@@ -37,8 +38,10 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     expect(page.get_by_test_id("stMetricDelta").first).to_contain_text("+$")
     cost = page.get_by_test_id("stMetricValue").first.inner_text()
     look(page, "20-what-if")
-    press(page, "Show link")
+    press(page, "Copy link")
     address = page.get_by_test_id("stCode").inner_text().strip()
+    expect(page.get_by_text("Copied.", exact=True)).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == address
     assert "/what-if?" in address
     colleague = browser.new_page(viewport={"width": 1280, "height": 1400})
     colleague.goto(address)

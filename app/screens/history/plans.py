@@ -1,6 +1,7 @@
 """The plans that are saved for a problem: show one again, or state that it runs today."""
 
 from sliceplan.app.access import writing
+from sliceplan.app.session.plan_origin import note_origin, saved_in_words
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.records import SavedPlan
@@ -33,13 +34,19 @@ def plan_words(plan: SavedPlan) -> str:
 
 def _show_again(session: Session, plan: SavedPlan) -> None:
     answer = _answer(plan)
+    note_origin(session, answer.plan, _saved(plan))
     session.results["solve"] = Result(answer.problem, answer.plan)
     say(session, f"Plan {plan.id} for {plan.problem} is what the screens show now.")
 
 
 def _runs(session: Session, plan: SavedPlan) -> None:
     session.running = _answer(plan)
+    note_origin(session, session.running.plan, _saved(plan))
     say(session, f"Plan {plan.id} for {plan.problem} is what runs today, as far as this session goes.")
+
+
+def _saved(plan: SavedPlan) -> str:
+    return f"plan {plan.id} for {plan.problem}, {saved_in_words(plan.saved_at, plan.author)}"
 
 
 def _answer(plan: SavedPlan) -> Answer:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.charts.improvement import improvement_chart
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.charts.service_loads import fullest_first, grows_least, load_chart
 from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
@@ -15,7 +16,7 @@ from sliceplan.app.tables.warnings import warnings_in_words
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
-from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
+from sliceplan.app.widgets.improving import improved_so_far, plan_so_far, show_that_it_improves
 from sliceplan.app.widgets.job_progress import offer_stop, show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -74,6 +75,8 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     show_worth(problem, plan, goes_on, alone)
+    if goes_on and len(found := improved_so_far(session)) > 1:
+        show_picture(session, improvement_chart(found), "improvement")
     _show_warnings(plan, kinds)
     if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)

@@ -1,10 +1,13 @@
 """What runs today: the plan, a plan file, or the state of a node as the command line reads it too."""
 
+from datetime import UTC, datetime
+
 import streamlit as st
 
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.plan_origin import note_origin, origin_in_words
 from sliceplan.app.session.session import Answer, Session
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.formats.live_state.live_gpus import LiveState, running_plan
 from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
 from sliceplan.solver.formats.live_state.node_json import read_node
@@ -22,6 +25,9 @@ from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 
 NOTES = Kept[tuple[str, ...]]("running.notes")
 """What reading the file took for granted."""
+
+SINCE = Kept[tuple[Plan, datetime]]("running.since")
+"""The plan that was set as what runs, and when (UTC)."""
 
 WRONG = Kept[tuple[str, tuple[str, ...]]]("running.wrong")
 """The uploaded file that could not be read, and why."""
@@ -52,6 +58,8 @@ def choose_running(session: Session) -> None:
         st.markdown(
             f"**{literal(running.plan.problem.name)}**: {literal(summary_and_what_of(running.plan, running.plan.gap))}"
         )
+    if running is not None:
+        st.caption(literal(sentence(_since(session, running))))
     take, clear = st.columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
     take.button(
@@ -71,8 +79,18 @@ def choose_running(session: Session) -> None:
         st.caption(literal(note))
 
 
+def _since(session: Session, running: Answer) -> str:
+    """Returns which version what runs is, and since when the session takes it for what runs."""
+    plan, at = SINCE.of(session, (None, None))
+    said = origin_in_words(session, running)
+    return said if at is None or plan is not running.plan else f"{said}; set as what runs {at:%Y-%m-%d %H:%M} UTC"
+
+
 def _take_last(session: Session) -> None:
-    _set(session, session.answer, ())
+    answer = session.answer
+    if answer is not None:
+        SINCE.keep(session, (answer.plan, datetime.now(UTC)))
+    _set(session, answer, ())
 
 
 def _clear(session: Session) -> None:
@@ -112,6 +130,7 @@ def _offer_upload(session: Session) -> None:
         except InputError as error:
             WRONG.keep(session, (upload.file_id, tuple(map(str, error.findings))))
         else:
+            note_origin(session, plan, f"from the file {upload.name}")
             _set(session, Answer(_problem_of(session, plan), plan), notes)
             st.rerun()
     file, findings = WRONG.of(session, ("", ()))

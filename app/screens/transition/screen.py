@@ -18,6 +18,7 @@ from sliceplan.app.screens.transition.fewer_moves import show_fewer_moves
 from sliceplan.app.screens.transition.running import choose_running
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to_files
+from sliceplan.app.session.plan_origin import origin_in_words
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.history import changed_in_words
@@ -34,7 +35,7 @@ from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.problems import changes
 from sliceplan.solver.differences.wording import describe_plans
@@ -63,6 +64,8 @@ LONG_S = 900
 
 TALL = 800
 """Pixels that a picture takes at most before it scrolls by itself."""
+
+DRAINED = "Drained: a partition gets no new requests, and finishes those that it has, before it stops."
 
 BADGES = {"high": ":red-badge[high]", "medium": ":orange-badge[medium]", "low": ":gray-badge[low]"}
 
@@ -142,6 +145,7 @@ def _show_next(session: Session) -> None:
         offer_solve(session, "No plan yet. Press Solve.", "transition")
         return
     st.markdown(f"**{literal(answer.problem.name)}**: {literal(summary_and_what_of(answer.plan, answer.plan.gap))}")
+    st.caption(literal(sentence(origin_in_words(session, answer))))
     running = session.running
     if running is not None and running.problem.name == answer.problem.name and running.plan is not answer.plan:
         other = changed_in_words(changes(running.problem, answer.problem), answer.problem.labels)
@@ -274,6 +278,8 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
         if rest := [name for risk in alike[MOST_ALIKE:] for name in risk.workloads]:
             lines.append(f"{begin_with}and, less so, {literal(few_names(rest))}")
     st.markdown("  \n".join(lines))
+    if any("drained" in risk.what for risk in risks):
+        st.caption(DRAINED)
 
 
 def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) -> None:
@@ -308,6 +314,8 @@ def _show_steps(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     figure = made_once("transition.steps", (moves.digest, window), lambda: steps_chart(transition, window))
     _show_tall(session, figure, "steps")
     more = ["Point at a step for what it waits for."]
+    if any(step.kind == "drain" for step in transition.steps):
+        more.append(DRAINED)
     if transition.resets:
         more.append("Outlined red: the GPU is reset.")
     if transition.shortfalls:

@@ -39,8 +39,10 @@ def show_link(session: Session, problem: Problem, changes: WhatIf) -> None:
     if said:
         st.info(literal(said))
         return
-    st.caption("Whoever opens this address sees this what-if. It holds the problem and the changes, or names them.")
-    st.code(address, language=None, wrap_lines=True, height=110)
+    with st.container(key="link_to_copy"):  # links_are_copied.js looks for this key
+        st.html('<p class="copied" role="status"></p>')
+        st.caption("Whoever opens this address sees this what-if. It holds the problem and the changes, or names them.")
+        st.code(address, language=None, wrap_lines=True, height=110)
 
 
 def _query(session: Session, problem: Problem, changes: WhatIf) -> dict[str, str]:

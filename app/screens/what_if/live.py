@@ -200,9 +200,9 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
     if problem is None:
         return
     row.button(
-        "Show link",
+        "Copy link",
         key="what_if_link",
-        help="An address that reopens this what-if",
+        help="An address that reopens this what-if, copied where your browser lets this page do so",
         on_click=want_link,
         args=(session,),
     )

@@ -25,7 +25,8 @@ VIEWS: dict[str, Callable[[Session], None]] = {
 ABOUT = {
     "Sliders": "Move any of these and see the new plan beside the present one. Your problem stays as it is until you "
     "press *Use these values*.",
-    "Sweep": "What the fleet costs over a range of one thing, or two, and which service forces each step.",
+    "Sweep": "A sweep plans the fleet at every value of a range, of one thing or two: what it costs there, and which "
+    "service forces each step.",
     "Cheapest fleet": "Which mix of GPU types serves the same services for the fewest dollars.",
     "Sensitivities": "What the cost depends on most: each rate, SLO and price, a little lower and a little higher.",
 }

@@ -81,7 +81,7 @@ def _is_changed(session: Session) -> bool:
 
 def _say_where(session: Session, changed: bool) -> None:
     if session.saved_as is None:
-        st.markdown("**Not saved.** *Save as…* keeps its versions, plans and sweeps; its plan can be saved after that.")
+        st.markdown("**Not saved.** *Save as…* keeps its versions, and then plans and what-if sweeps beside them.")
         return
     st.markdown(f"**{literal(str(session.saved_as))}** — {'changed since' if changed else 'as it was saved'}")
     latest = latest_version(shared_store(), session.saved_as.document)

@@ -9,6 +9,8 @@ from support.app_screens import press, screen, session_with, settled, switch, te
 from sliceplan.app.access import writing
 from sliceplan.app.access.identity import Identity, NotAllowedError, Role
 from sliceplan.app.screens.workloads.saving import CONFLICT
+from sliceplan.app.session.plan_origin import origin_in_words
+from sliceplan.app.session.saved_plan import SAVED_PLAN
 from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.store import shared
 from sliceplan.app.store.errors import UnreachableError
@@ -216,6 +218,9 @@ def test_a_plan_is_saved_beside_its_version_and_shown_again(saved):
     assert f"Plan {record.id}" in texts(page.success)
     click(page, "plan_runs")
     assert state(page).running.problem == DEMO
+    said = f"plan {record.id} for {saved}, saved {record.saved_at:%Y-%m-%d %H:%M} UTC by "
+    assert origin_in_words(state(page), state(page).answer).startswith(said)
+    assert origin_in_words(state(page), state(page).running).startswith(said)
     click(page, "archive_plan")
     assert plans(shared_store(), saved.document) == ()
 
@@ -446,3 +451,28 @@ def test_who_may_not_save_cannot_keep_the_plan_at_hand(monkeypatch):
     session.results["solve"] = Result(DEMO, shop_plan())
     monkeypatch.setattr("sliceplan.app.screens.history.first.current_identity", lambda: Identity("eve", Role.VIEWER))
     assert screen("history", session).button(key="keep_plan").disabled
+
+
+def test_both_sides_of_a_transition_say_which_version_they_are_and_whether_it_is_saved(saved):
+    page = opened("transition", saved)
+    (version,) = versions(shared_store(), saved.document)
+    state(page).results["solve"] = Result(DEMO, shop_plan())
+    said = f"Version 1 of {saved.document}, saved {version.saved_at:%Y-%m-%d %H:%M} UTC by ana"
+    page.run()
+    assert f"{said}; the plan itself is not saved." in texts(page.caption)
+    SAVED_PLAN.keep(state(page), (saved, state(page).answer.plan))
+    page.run()
+    assert f"{said}, with this plan." in texts(page.caption)
+    page.button(key="running_is_last").click().run()
+    assert f"{said}, with this plan; set as what runs 20" in texts(page.caption)
+    changed = with_rate(DEMO, 77)
+    state(page).results["solve"] = Result(changed, solve(changed))
+    settled(page.run())
+    assert not page.exception
+    lines = [texts([one]) for one in page.main.caption]
+    assert [one for one in lines if one.startswith(said)] == [one for one in lines if "set as what runs" in one]
+    assert "Not saved yet." in lines
+    newer = save_problem(shared_store(), DEMO, parent=saved, author="bo", note="again").key
+    page.run()
+    assert newer.number == 2
+    assert f"Version 2 of {newer.document}, saved" in texts(page.caption)  # the same problem, saved later
