@@ -63,6 +63,7 @@ SAID = {
 
 def show(session: Session) -> None:
     """Draws the screen."""
+    st.caption("What of the rented GPUs is not used, where it is, and whether moving services together would save any.")
     answer = _chosen(session)
     if answer is None:
         offer_solve(

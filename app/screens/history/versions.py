@@ -14,6 +14,7 @@ from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.app.tables.history import versions_table
 from sliceplan.app.widgets.attempts import attempt
 from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.texts import literal
 
 from .choosing import COLUMNS, choose, say
 from .costs import changed, costs_of, offer_costs
@@ -30,7 +31,8 @@ def show(session: Session, name: str) -> None:
     """Draws the tab."""
     found = versions(shared_store(), name)
     costs = costs_of(session, name, found)
-    table = versions_table(found, costs, changed(found))
+    differs = changed(found)
+    table = versions_table(found, costs, differs)
     show_table(table, "saved_versions", columns=COLUMNS | OF_VERSIONS, placeholder="", key="saved_versions")
     offer_costs(session, found, costs)
     by_key = {one.key: one for one in found}
@@ -43,6 +45,8 @@ def show(session: Session, name: str) -> None:
         words=lambda one: version_words(by_key[one]),
         start=latest,  # a new version is the one to look at
     )
+    if said := differs.get(key.number):  # in the table there is no room for all of it
+        st.caption(literal(f"Against the version before: {said}."))
     opening, restoring, _ = st.columns([1, 1, 2])
     if opening.button(
         "Open in the tables", key="open_version", width="stretch", help="Undo brings back what the tables hold now"

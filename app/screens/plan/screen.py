@@ -75,7 +75,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     show_worth(problem, plan, goes_on, alone)
-    if goes_on and len(found := improved_so_far(session)) > 1:
+    if goes_on and (found := improved_so_far(session)):
         show_picture(session, improvement_chart(found), "improvement")
     _show_warnings(plan, kinds)
     if is_answer and session.answer is not None:

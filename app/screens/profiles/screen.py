@@ -202,7 +202,10 @@ def _show_basis(profile: Profile, sharing: Sharing, *, measured: bool, fitted: b
         of = "" if origin is None else f" from {origin[0]}"
         st.badge(f"Estimated{of}, not measured here", color="orange", icon=":material/help:")
     elif fitted:
-        st.badge("Lines fitted to measurements", color="blue", icon=":material/timeline:")
+        error = profile.error if sharing == "mig" else None
+        found = "" if error is None else f"{error.points:,} "
+        within = "" if error is None else f", 95 % within {100 * error.p95:.1f} %"
+        st.badge(f"Lines fitted to {found}measurements{within}", color="blue", icon=":material/timeline:")
     elif measured:
         st.badge("Measured", color="green", icon=":material/straighten:")
 

@@ -47,8 +47,8 @@ CHANGES = {
 }
 
 OF_MIG = (
-    "MIG is drawn by memory; what is out of reach is in no MIG instance, and the compute beside it may be in use. A "
-    "size such as 1g.10gb is 1 of 7 compute slices with 10 GB. "
+    "MIG is drawn by memory; beside memory in no MIG instance the compute may be in use. A size such as 1g.10gb is 1 "
+    "of 7 compute slices with 10 GB. "
 )
 
 FREE_SAVES_NO_GPU = (

@@ -59,7 +59,7 @@ def choose_running(session: Session) -> None:
             f"**{literal(running.plan.problem.name)}**: {literal(summary_and_what_of(running.plan, running.plan.gap))}"
         )
     if running is not None:
-        st.caption(literal(sentence(_since(session, running))))
+        st.caption(_since(session, running))
     take, clear = st.columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
     take.button(
@@ -80,10 +80,12 @@ def choose_running(session: Session) -> None:
 
 
 def _since(session: Session, running: Answer) -> str:
-    """Returns which version what runs is, and since when the session takes it for what runs."""
+    """Returns which version what runs is, and since when the session takes it for what runs, as Markdown."""
     plan, at = SINCE.of(session, (None, None))
-    said = origin_in_words(session, running)
-    return said if at is None or plan is not running.plan else f"{said}; set as what runs {at:%Y-%m-%d %H:%M} UTC"
+    said = literal(sentence(origin_in_words(session, running)))
+    if at is None or plan is not running.plan:
+        return said
+    return f"{said} Set as what runs {at:%Y-%m-%d %H}\\:{at:%M} UTC."  # a bare colon is a directive's
 
 
 def _take_last(session: Session) -> None:

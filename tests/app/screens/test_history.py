@@ -237,6 +237,16 @@ def chosen_version(page):
     return next(one for one in page.selectbox if one.label == "Version")
 
 
+def test_what_changed_in_the_chosen_version_stands_in_full_below_it(saved):
+    save_problem(shared_store(), with_rate(DEMO, 77), parent=saved, author="bo", note="")
+    page = opened("history", saved)
+    said = "Against the version before: search-embedding, Rate (req/s): 110 → 77."
+    assert said in texts(page.caption)
+    chosen_version(page).set_value(saved).run()
+    assert not page.exception
+    assert "Against the version before" not in texts(page.caption)  # the first one has none
+
+
 def test_an_old_version_is_opened_compared_and_restored(saved):
     save_problem(shared_store(), with_rate(DEMO, 77.0), parent=saved, author="cleo", note="less")
     page = opened("history", VersionKey(saved.document, 2))
@@ -464,13 +474,13 @@ def test_both_sides_of_a_transition_say_which_version_they_are_and_whether_it_is
     page.run()
     assert f"{said}, with this plan." in texts(page.caption)
     page.button(key="running_is_last").click().run()
-    assert f"{said}, with this plan; set as what runs 20" in texts(page.caption)
+    assert f"{said}, with this plan. Set as what runs 20" in texts(page.caption)
     changed = with_rate(DEMO, 77)
     state(page).results["solve"] = Result(changed, solve(changed))
     settled(page.run())
     assert not page.exception
     lines = [texts([one]) for one in page.main.caption]
-    assert [one for one in lines if one.startswith(said)] == [one for one in lines if "set as what runs" in one]
+    assert [one for one in lines if one.startswith(said)] == [one for one in lines if "Set as what runs" in one]
     assert "Not saved yet." in lines
     newer = save_problem(shared_store(), DEMO, parent=saved, author="bo", note="again").key
     page.run()
