@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,10 @@ def dealt(anybody: Floats, once: Floats, residents: int) -> Dealt:
             most[k:] = most[k]
             break
     of_anybody, before = most.copy(), []
-    useful = _useful(once, residents)
-    for row in useful:
+    useful, shares_of = _useful(once, residents)
+    for row, shares in zip(useful, shares_of, strict=True):
         before.append(most.copy())
-        shares = np.flatnonzero(once[row] > 0)
-        with_it = (left[shares, :-1] + once[row][shares][:, None, None]).max(axis=0, initial=-np.inf)
+        with_it = (left[shares, :-1] + once[row, shares][:, None, None]).max(axis=0)
         np.maximum(most[1:], with_it, out=most[1:])
     k, at, now = residents, units, most
     own: list[tuple[int, int]] = []
@@ -66,20 +65,21 @@ def dealt(anybody: Floats, once: Floats, residents: int) -> Dealt:
     return Dealt(float(most[residents, units]), most[residents].copy(), tuple(placed), tuple(own))
 
 
-def _useful(once: Floats, residents: int) -> list[int]:
+def _useful(once: Floats, residents: int) -> tuple[list[int], list[Ints]]:
     """
-    Returns the rows that some best choice is made of.
+    Returns the rows that some best choice is made of, and the shares in units of each.
 
     Of those who may be there once, whoever has a share of u units in a choice and is not among the best K for u, K
-    residents being allowed, leaves one of these K out of it, who is worth no less in its place. So there is a best
-    choice of those alone who are among the best K for some share.
+    residents being allowed, leaves one of these K out of it, who is worth no less in its place; and a share is of no
+    use that is worth no more than a smaller one. So there is a best choice of those shares alone for which it is
+    neither: an exchange makes it worth more, or take fewer units for as much, or rows that come first for as much.
     """
     if not len(once):
-        return []
-    if len(once) <= residents:
-        best = once > 0
-    else:
-        order = np.argsort(-once, axis=0, kind="stable")[:residents]
-        best = np.zeros(once.shape, dtype=np.bool_)
-        np.put_along_axis(best, order, np.take_along_axis(once, order, axis=0) > 0, axis=0)
-    return [int(row) for row in np.flatnonzero(best.any(axis=1))]
+        return [], []
+    best = once > np.maximum.accumulate(np.pad(once, ((0, 0), (1, 0)))[:, :-1], axis=1)
+    if len(once) > residents:
+        order = np.argsort(-once, axis=0, kind="stable")[residents:]
+        np.put_along_axis(best, order, False, axis=0)
+    rows, shares = np.nonzero(best)
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    return rows[starts].tolist(), np.split(shares, starts)[1:]
