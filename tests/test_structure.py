@@ -58,7 +58,7 @@ EXACT = {
     "cross_check": set(),
     "turns": {"backends", *PROOF},
     "mps": set(),
-    "surroundings": {"mps"},
+    "surroundings": {"backends", "mps"},
     "mig": {"backends", "mps", *PROOF},
     "dealt_costs": {"covers", "mps"},
     "dual": {"backends", "covers", "mig", "mps"},

@@ -7,7 +7,6 @@ with an error of HiGHS in OR-Tools 9.15: it does not find a solution again that 
 
 from collections.abc import Mapping
 from datetime import timedelta
-from math import inf
 from typing import Any, Literal
 
 from ortools.math_opt.python import errors, mathopt
@@ -20,6 +19,9 @@ FINEST = 5e-10
 Part of a bound up to which HiGHS leaves a better solution: half of what two costs may differ by and be the same
 (cost_lattice.py), for what it ends with is stated as the bound.
 """
+
+LONGEST_S = 1e9
+"""Thirty years: a limit beyond it is none."""
 
 TIE_BREAK_NODES = 20
 """Branch-and-bound nodes for a second goal; a count and not a time, so that equal runs give equal plans."""
@@ -100,7 +102,7 @@ def highs_parameters(
 def time_limit(limit_s: float) -> timedelta | None:
     """Returns the time that a program may take, no more than the whole search has left; None: as long as it takes."""
     left = at_most_left(limit_s)
-    return None if left == inf else timedelta(seconds=left)
+    return None if left >= LONGEST_S else timedelta(seconds=left)
 
 
 def _within(variable: mathopt.Variable, value: float) -> float:

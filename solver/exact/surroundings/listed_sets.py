@@ -148,15 +148,22 @@ class _Listing:
     def _most_of_the_rest(self, value: Singles) -> Singles:
         """Returns F, shape (cell, place, units, residents)."""
         count, width = value.shape
-        k, units = self._residents, self._capacity
-        rest: Singles = np.full((count, width + 1, units + 1, k + 1), NEVER, dtype=np.float32)
-        rest[..., 0] = 0.0
-        every, room = np.arange(count)[:, None], np.arange(units + 1)[None, :]
+        k, units = self._residents, self._capacity + 1
+        rest: Singles = np.empty((count, width + 1, units, k + 1), dtype=np.float32)
+        # F of the next place; before it, for less than no units, what no set collects.
+        padded: Singles = np.full((count, 2 * units, k + 1), NEVER, dtype=np.float32)
+        now = padded[:, units:]
+        now[..., 0] = 0.0
+        rest[:, width] = now
+        row = np.arange(count)[:, None] * 2 * units + np.arange(units, 2 * units)
+        own = np.empty((count, units, k + 1), dtype=np.float32)
         for at in range(width - 1, -1, -1):
-            left = room - self._units[:, at, None]
-            own = rest[:, at + 1][every, np.maximum(left, 0)][..., :-1]
-            own += np.where(left >= 0, value[:, at, None], NEVER)[..., None]
-            np.maximum(rest[:, at + 1, :, 1:], own, out=rest[:, at, :, 1:])
+            left = (row - self._units[:, at, None]).ravel()
+            # "clip", though all are there: with "raise" the result is written twice.
+            padded.reshape(-1, k + 1).take(left, axis=0, out=own.reshape(-1, k + 1), mode="clip")
+            own += value[:, at, None, None]
+            np.maximum(now[..., 1:], own[..., :-1], out=now[..., 1:])
+            rest[:, at] = now
         return rest
 
     def _at(self, cell: Ints, place: Ints, room: Ints, missing: int) -> Ints:

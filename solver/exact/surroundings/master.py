@@ -13,10 +13,11 @@ Prices may be asked to be in a linear space (smooth_prices.py), which leaves the
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import coo_array, csr_array, vstack
 
 from ...performance.interference.prediction import Floats, Ints
+from ..backends.linear_program import least_cost
+from ..backends.sparse_rows import sparse_rows
 from .smooth_prices import PriceSpace
 
 FIRST, JOINING = 1_000, 1_500
@@ -143,15 +144,21 @@ class Master:
         """Returns the prices and the GPUs of each set of the program over some sets."""
         space = self.space
         weight, matrix = (self._wanted, rows) if space is None else (self._wanted @ space.basis, rows @ space.basis)
-        found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
-            -weight,
-            A_ub=matrix,
-            b_ub=costs,
-            bounds=bounds,
-            method="highs",
-            options={"time_limit": max(time_limit_s, 0.1)},
-        )
-        if found.status != 0 or found.x is None:
+        entries = coo_array(matrix)
+        try:
+            found = least_cost(
+                -weight,
+                sparse_rows(entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data, matrix.shape),
+                np.full(len(costs), -np.inf),
+                costs,
+                least=bounds[:, 0],
+                most=bounds[:, 1],
+                few_columns=True,
+                time_limit_s=max(time_limit_s, 0.1),
+            )
+        except TimeoutError:
             return None
-        price = np.asarray(found.x) if space is None else space.prices(found.x)
-        return price, -found.ineqlin.marginals
+        if found is None:
+            return None
+        price = found.x if space is None else space.prices(found.x)
+        return price, -found.dual
