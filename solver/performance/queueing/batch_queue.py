@@ -83,8 +83,8 @@ def batch_queue(times: Sequence[float] | Floats, load: float) -> BatchQueue:
     taken = np.clip(np.arange(states), 1, batch)
     left = np.maximum(np.arange(states) - taken, 0)
     more = np.arange(states)[None, :] - left[:, None]
-    arriving = rate * t[taken - 1][:, None]
-    to = np.where(more >= 0, poisson.pmf(np.maximum(more, 0), arriving), 0.0)
+    arriving = np.asarray(poisson.pmf(np.arange(states), rate * t[:, None]))  # shape (batch, requests)
+    to = np.where(more >= 0, arriving[taken[:, None] - 1, np.maximum(more, 0)], 0.0)
     to[:, -1] += np.maximum(1 - to.sum(axis=1), 0.0)  # what is beyond stays at the edge
     balance = to.T - np.eye(states)
     balance[0] = 1.0
