@@ -25,7 +25,7 @@ def with_count(problem, count):
     return problem.model_copy(update={"fleet": (entry.model_copy(update={"count": count}),)})
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(problems(max_workloads=4), st.integers(1, 6))
 def test_rates_fit_at_the_factor_and_not_at_its_proven_limit(problem, count):
     """The other exact planner, which shares no modelling code, judges both; its solver may miss a rate by 1e-5."""
@@ -79,7 +79,7 @@ def test_without_counts_there_is_no_limit():
         headroom(random_problem(3, seed=1))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     problems(max_workloads=4),
     st.integers(1, 2),

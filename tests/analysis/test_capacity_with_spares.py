@@ -80,7 +80,7 @@ def limited_problems(draw, most_gpus=3):
     )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(limited_problems())
 @example(NOT_KEPT)
 @example(BELOW_NOTHING)
@@ -99,7 +99,7 @@ def test_rates_fit_at_the_factor_and_not_above_its_limit_with_all_settings(probl
     assert fits(scaled(problem, found.report.factor * (1 - 1e-5)))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(limited_problems(most_gpus=2))
 @example(NOT_KEPT)
 def test_what_is_left_fits_and_no_choice_loses_less_with_all_settings(problem):

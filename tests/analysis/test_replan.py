@@ -56,7 +56,7 @@ def changes(draw):
     return running, after
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(changes())
 def test_at_no_price_it_costs_what_the_exact_plan_costs(change):
     """Property: a price of 0 gives the cheapest plan, and the report counts the services that it moves."""
@@ -67,7 +67,7 @@ def test_at_no_price_it_costs_what_the_exact_plan_costs(change):
     assert set(report.moved) == moved(running, plan)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(changes())
 def test_a_price_above_everything_moves_nothing_that_can_stay(change):
     """Property: at a great price the moves are the fewest, and at most so many can be asked for as a limit."""
@@ -82,7 +82,7 @@ def test_a_price_above_everything_moves_nothing_that_can_stay(change):
             replan(after, running, most_moves=len(report.moved) - 1)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(changes(), st.floats(0.01, 3))
 def test_every_limit_on_moves_costs_at_least_the_priced_optimum(change, price):
     """Property: the total at a price is the least over all limits on moves of cost plus price times moves."""
@@ -183,7 +183,7 @@ def test_what_stays_holds_its_batches_for_as_long_as_its_own_time_allows():
     assert plan.gpus
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(changes())
 def test_without_a_search_all_stays_that_may_and_the_bound_is_below_every_plan(change):
     """Property: the plan that is at hand holds, as `replan` verifies; what it says is proven is below the least."""

@@ -35,7 +35,7 @@ def without_spares(plan, count=None):
     return plan.model_copy(update={"gpus": tuple(gpus)})
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(problems(max_workloads=4), st.integers(1, 3), st.sampled_from([0.2, 0.5, 1.0]), st.booleans())
 def test_plans_keep_what_is_asked_and_cost_no_less_than_without(problem, services, rate, gpu_loss):
     """Property: `solve` runs every plan through check, which tries every case."""
@@ -46,7 +46,7 @@ def test_plans_keep_what_is_asked_and_cost_no_less_than_without(problem, service
         assert plan.insurance.extra_cost_per_hour == pytest.approx(plan.cost_per_hour - without.cost_per_hour)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(problems(max_workloads=3), st.sampled_from([0.2, 0.5, 1.0]))
 def test_room_for_all_services_at_once_costs_what_the_headroom_costs(problem, rate):
     """If every service may need more at once, each has its own: the plan is that of a greater rate."""

@@ -47,7 +47,7 @@ def test_37_multisets_fit_on_an_a100():
     assert len(FITTING) == 37
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problems(max_workloads=2))
 @example(
     problem_of(

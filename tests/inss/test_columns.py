@@ -28,7 +28,7 @@ FEW = Effort(1e9, tries=60, turns=2)
 def test_no_set_is_worth_more_at_prices_than_is_said(rounds):
     """Prices of any sign and size; the bound is at least what the best of all sets is worth, and 0 without one."""
     above = 0
-    for seed in range(24):
+    for seed in range(12):
         problem, draw = random_inss_problem(seed), random.Random(seed)
         latencies, spare = latencies_of(problem), draw.choice([1.0, 1.3])
         asked = Asked(latencies, latencies.rates_rps, np.ones(3), spare)
@@ -45,7 +45,7 @@ def test_no_set_is_worth_more_at_prices_than_is_said(rounds):
                 found = SetPrices(asked, kind).priced(prices, draw.choice([0.0, most]), rounds=rounds)
                 assert found.bound >= most * (1 - 1e-12), (seed, kind)
                 above += found.bound > 1.01 * most
-    assert above < 120
+    assert above < 60
 
 
 def test_prices_in_cells_prove_a_limit_at_any_moment():
@@ -121,9 +121,9 @@ def test_sixty_models_come_nearer_by_cells_than_by_units():
 
 
 def test_limits_hold_for_all_decisions_and_what_is_found_is_one(monkeypatch):
-    monkeypatch.setattr(cell_prices, "MOST_CELLS", 60)  # three models would have cells halved for 20 s
+    monkeypatch.setattr(cell_prices, "MOST_CELLS", 24)  # three models would have cells halved for 20 s
     found_some = 0
-    for seed in range(24):
+    for seed in range(16):
         problem, spare = random_inss_problem(seed), (1.0, 1.2)[seed % 2]
         latencies, expected = latencies_of(problem), best_of_all(problem, spare)
         found = by_columns(latencies, latencies.rates_rps, FEW, spare=spare)
@@ -141,7 +141,8 @@ def test_limits_hold_for_all_decisions_and_what_is_found_is_one(monkeypatch):
     assert found_some > 4
 
 
-def test_twelve_models_come_near_the_optimum():
+def test_twelve_models_come_near_the_optimum(monkeypatch):
+    monkeypatch.setattr(cell_prices, "MOST_CELLS", 60)  # a quarter of them comes as near
     latencies = latencies_of(alike(12, (3, 2), seed=1))
     weights = 1 / latencies.solo_rps
     exact = best_partition(latencies, latencies.rates_rps, weights=weights, spare=1.1)

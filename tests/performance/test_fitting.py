@@ -34,7 +34,7 @@ def profile(points: list[MeasuredPoint]) -> Profile:
     return Profile(model="made-up", gpu="A100-80GB", provenance=PROVENANCE, points=tuple(points))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     floor_ms=st.floats(1, 50),
     knee=st.floats(1.5, 60),
@@ -50,7 +50,7 @@ def test_a_curve_is_recovered_from_its_own_points(
     assert np.max(relative_errors(fitted, points)) < 0.01
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.floats(0.05, 5000), min_size=1, max_size=9))
 def test_whatever_was_measured_the_fit_is_finite_and_never_falls_with_the_batch(times: list[float]) -> None:
     fitted = fit_curve([point(batch, time) for batch, time in zip(BATCHES, times, strict=False)])

@@ -25,7 +25,7 @@ def profile(model, points):
 tables = st.dictionaries(st.sampled_from(SIZES), st.floats(1, 50), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(tables, min_size=1, max_size=2), st.floats(1, 3000))
 def test_every_planner_plans_with_the_sizes_that_are_known(of_models, rate):
     """Property: with tables of any sizes every planner has a plan that holds, or says that it has none."""

@@ -65,7 +65,7 @@ def test_a_plan_that_divides_a_service_otherwise_disputes_nothing_that_is_proven
     assert capacities[0] < 1358.6541921927997 - 2 * 0.9 * capacities[-1] < capacities[0] * 1.1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(mps_problems())
 @example(LESS_THAN_THE_REST)
 def test_every_plan_holds_or_says_what_does_not_and_none_is_below_the_bound(problem):
@@ -112,7 +112,7 @@ def test_a_service_whose_replicas_could_carry_no_more_has_no_price_of_more_rate(
     assert report.services[0].rate_up_usd_per_hour is None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(mps_problems(most=4))
 @example(ONE_REPLICA)
 @example(NO_MORE_RATE)

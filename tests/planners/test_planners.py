@@ -16,7 +16,7 @@ from sliceplan.solver.model.plan import Status
 SERVED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problems())
 def test_every_plan_passes_check_and_costs_at_least_the_proven_bound(problem):
     """Property: every planner's plan passes `check` (run by the front door) and none is below the bound."""
@@ -35,7 +35,7 @@ def test_every_plan_passes_check_and_costs_at_least_the_proven_bound(problem):
             assert plan.cost_per_hour >= exact.bound.cost_per_hour - 1e-6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problems(max_workloads=4), st.integers(0, 3), st.floats(1.05, 3))
 def test_proven_cost_never_falls_when_a_rate_rises(problem, index, factor):
     """Property: the optimum is monotone in every rate."""
@@ -49,7 +49,7 @@ def test_proven_cost_never_falls_when_a_rate_rises(problem, index, factor):
         assert before.cost_per_hour <= after.cost_per_hour + 1e-6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problems(), st.randoms(use_true_random=False))
 def test_proven_cost_ignores_the_order_of_the_workloads(problem, shuffle):
     """Property: the optimum does not depend on how the problem lists its workloads."""

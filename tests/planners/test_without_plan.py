@@ -44,7 +44,7 @@ def with_engines():
     return [type(one).model_validate(data)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.one_of(problems(max_workloads=4), mps_problems(most=4)), st.sampled_from([None, 0, 1, 2]))
 def test_infeasible_is_never_said_of_a_problem_that_has_a_plan(problem, count):
     """Property: no planner claims a proof that another's verified plan refutes; the words agree with the ends."""

@@ -91,7 +91,7 @@ def test_covers_too_many_to_list_leave_a_lower_bound_and_a_cover(monkeypatch):
     assert covers.counts[0] @ demands.part[0] >= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problems())
 def test_prices_prove_what_the_whole_program_proves(problem):
     resolved = resolve(problem, shipped_profiles())
@@ -103,7 +103,7 @@ def test_prices_prove_what_the_whole_program_proves(problem):
     assert priced.cost_bound == pytest.approx(whole.cost_bound) or priced.stopped == "infeasible"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(st.integers(3, 14), st.integers(0, 1000))
 def test_two_types_with_counts_give_the_cost_of_the_whole_program(count, seed):
     resolved = resolve(two_type_problem(count, seed), BOTH_TYPES)

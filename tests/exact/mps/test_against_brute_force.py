@@ -118,7 +118,7 @@ def test_with_free_batch_sizes_its_cost_and_bound_enclose_the_optimum(problem):
     check_against(problem, [[2, 4, 8]] * len(problem.workloads))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(problems(most=5))
 def test_a_bound_over_split_rates_is_no_more_than_any_plan(problem):
     """Property: letting rates be split never raises the cost, and its bound holds for the plan without splits too."""

@@ -123,7 +123,7 @@ def problems(draw, most):
     return problem_of([{**one, "batch_sizes": BATCHES} for one in workloads], fleet=FLEET, **rules)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(problems(most=4))
 def test_cost_and_bound_enclose_the_optimum_of_a_subset_program(problem):
     expected = fewest_gpus(problem)

@@ -62,7 +62,7 @@ def compute_is_known(gpu, part):
     return profile.kind != "double_memory" or profile.sm_count is not None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(plans())
 def test_a_checkpoint_read_back_has_the_same_placements(plan):
     """Property: read(export(x)) = x, of every instance of every GPU type."""
@@ -79,7 +79,7 @@ def test_a_checkpoint_read_back_has_the_same_placements(plan):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(plans(), st.randoms(use_true_random=False))
 def test_restore_destroys_nothing_on_a_node_that_has_the_plan(plan, order):
     """Property: mig-parted compares a checkpoint with the node field by field, order included, and finds them equal."""
@@ -124,7 +124,7 @@ OTHER = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(plans())
 def test_mig_parted_counts_what_the_plan_has(plan):
     """Property: a strict parser finds every profile of every GPU type as often as the plan has it."""
@@ -133,7 +133,7 @@ def test_mig_parted_counts_what_the_plan_has(plan):
     assert config == {gpu.index: Counter(part.mig_profile for part in gpu.partitions) for gpu in plan.gpus}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(layouts())
 def test_kubernetes_takes_every_profile_by_its_resource_name(drawn):
     """Property: Deployments and claims of any layout obey Kubernetes' schema; resource names are valid and differ."""
