@@ -325,3 +325,11 @@ def test_a_turn_that_gets_more_than_holds_says_by_how_much(monkeypatch, holds_rp
     served = SimpleNamespace(workload="a", batch=4, promised_rps=holds_rps, rate_rps=rate_rps)
     said = list(_wrong_promise(problem, problem.workloads[0], "x", served, 40.0, 10.0))
     assert [one.excess for one in said] == ([] if excess is None else [pytest.approx(excess)])
+
+
+def test_turns_that_take_longer_than_their_round_say_by_how_much():
+    problem, plan = two_in_a_round()
+    over = [one for one in check(problem, other_round(plan, 22.0), PROFILES) if "their round has 22 ms" in one.message]
+    assert [(one.workload, one.excess) for one in over] == [
+        (None, pytest.approx((12.33636 + 10.876301891690916) / 22 - 1))
+    ]
