@@ -3,13 +3,17 @@
 import os
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pynvml
 import pytest
 
+from sliceplan.agent.devices.nvml import node as nvml_node
+from sliceplan.agent.devices.nvml.node import NvmlNode
 from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_profiles
-from sliceplan.agent.devices.nvml.reading import read_gpu
+from sliceplan.agent.devices.nvml.reading import SeenProcess, read_gpu
 from sliceplan.agent.devices.nvml.session import opened, within
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Service, Slot
@@ -260,3 +264,15 @@ def test_an_instance_is_read_back_in_a_new_session(nvml_node):
         assert node.device.state()[0].instance(0).uuid is None
     assert node.device.state()[0].instance(0).uuid
     do(node, DestroyComputeInstance(0, "1g.10gb", 0))
+
+
+@pytest.mark.parametrize(
+    ("start", "minor", "held"), [(None, 3, [1, 2, 9]), (None, None, [1, 2]), (4, 3, [1]), (0, 3, [])]
+)
+def test_who_has_the_device_file_open_holds_the_gpu_and_none_of_its_instances(monkeypatch, start, minor, held):
+    seen = (SeenProcess(1, 4), SeenProcess(2, None), SeenProcess(os.getpid(), 4))
+    gpu = SimpleNamespace(minor=minor, processes=seen)
+    for name, found in (("opened", nullcontext()), ("said", nullcontext()), ("read_gpu", gpu)):
+        monkeypatch.setattr(nvml_node, name, lambda *_, found=found: found)
+    monkeypatch.setattr(nvml_node.processes, "holders", lambda files: [9] if files == ["/dev/nvidia3"] else files)
+    assert NvmlNode(None, None)._holders(0, start)() == held
