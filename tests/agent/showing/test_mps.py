@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from problems.instances import problem_of
@@ -11,11 +12,13 @@ from sliceplan.agent.cli import app
 from sliceplan.agent.model.node import GpuState, Instance, Service
 from sliceplan.agent.model.plan_files import node_share
 from sliceplan.agent.model.step_text import describe
-from sliceplan.agent.model.steps import CheckHealth, StartMps, StartService, StopMps, StopService
-from sliceplan.agent.showing.commands import commands_of, service_file
+from sliceplan.agent.model.steps import CheckHealth, CreateInstance, StartMps, StartService, StopMps, StopService
+from sliceplan.agent.showing import commands
+from sliceplan.agent.showing.commands import ENVIRONMENT_NOTES, MPS_NOTES, TURN_NOTES, commands_of, service_file
 from sliceplan.agent.showing.script import node_script
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
 
@@ -276,3 +279,34 @@ def test_the_memory_that_a_plan_counts_on_is_the_limit_of_its_service():
     fleet = [{"gpu": "V100-SXM2-16GB", "sharing": ["mps"], "nodes": [{"name": "n1", "count": 1}]}]
     (state,) = node_share(solve(problem_of(workloads, fleet=fleet)), "n1", "p.json").values()
     assert {service.memory_mib for service in state.services} == {1500}
+
+
+@pytest.mark.parametrize(
+    ("sm_percent", "turns", "notes"),
+    [(None, None, ()), (50.0, None, MPS_NOTES), (None, "any", TURN_NOTES)],
+)
+def test_a_script_says_what_a_person_must_know_of_what_it_sets_up_and_no_more(frame, sm_percent, turns, notes):
+    duty_cycle_ms = None if turns is None else 80
+    sharing = "exclusive" if sm_percent is None else "mps"
+    one = part("bert", sm_percent, duty_cycle_ms=duty_cycle_ms, turns=turns)
+    script = node_script(planned(frame, gpu(one, sharing=sharing)), "n1", "p.json").splitlines()
+    for note in (*MPS_NOTES, *TURN_NOTES):
+        assert (f"# {note}" in script) == (note in notes)
+    assert all(f"# {note}" in script for note in ENVIRONMENT_NOTES)
+
+
+def test_an_instance_is_made_by_the_id_of_its_profile_or_its_name_where_that_is_unknown(monkeypatch):
+    node = {0: GpuState("A100-80GB", True)}
+    made = CreateInstance(0, "3g.40gb", 4)
+    assert commands_of(made, node) == ["nvidia-smi mig -i 0 -cgi 9:4"]
+    mig = load_catalogue()["A100-80GB"].mig
+    unknown = SimpleNamespace(mig=SimpleNamespace(profile=lambda name: replaced(mig.profile(name))))
+    monkeypatch.setattr(commands, "load_catalogue", lambda: {"A100-80GB": unknown})
+    assert commands_of(made, node) == ["nvidia-smi mig -i 0 -cgi 3g.40gb:4"]
+    with pytest.raises(ValueError, match=r"9g\.90gb is no MIG profile of GPU 0"):
+        commands_of(CreateInstance(0, "9g.90gb", 0), node)
+
+
+def replaced(profile):
+    """Returns a profile of which the driver's number is unknown."""
+    return profile and profile.model_copy(update={"nvml_profile_id": None})

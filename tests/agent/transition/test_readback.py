@@ -78,6 +78,10 @@ OWN, BESIDE = CoreService("a", 0, 4), CoreService("b", 4, 4)
             "b on cores 4-7 is gone, and no step is about it",
         ),
         ([("b-cpu0", BESIDE)], "a on cores 0-3 does not run with its settings"),
+        (
+            [("a-cpu0", CoreService("a", 0, 4, batch=2)), ("b-cpu0", BESIDE)],
+            "a on cores 0-3 does not run with its settings",
+        ),
     ],
 )
 def test_a_service_on_cores_that_no_step_is_about_keeps_them(services, words):
