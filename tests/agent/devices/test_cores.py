@@ -15,13 +15,13 @@ from stand_ins.fake_systemd import FakeSystemd
 from support.agent_core_states import CPU, cores_state, random_services
 from support.needs import CGROUPS, skip_without
 
-from sliceplan.agent.devices.cores import CoreNode
+from sliceplan.agent.devices.cores import BothKinds, CoreNode
 from sliceplan.agent.model.core_services import CoreService, CpuState
 from sliceplan.agent.model.core_steps import CheckOnCores, MoveToCores, StartOnCores, StopOnCores
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.differences import differences
 from sliceplan.agent.model.live import LiveCpu, settled
-from sliceplan.agent.model.steps import steps_between
+from sliceplan.agent.model.steps import ResetGpu, steps_between
 from sliceplan.agent.services.core_host import CoreHost
 from sliceplan.agent.services.template import ServiceTemplate
 from sliceplan.agent.showing.commands import commands_of
@@ -328,3 +328,25 @@ def test_a_cpu_is_known_by_its_cores(node):
     cpu = node.device.state()["cpu1"]
     assert isinstance(cpu, LiveCpu)
     assert (len(cpu.cores), cpu.cores[0].cpus) == (96, (96, 288))
+
+
+def test_a_node_of_both_kinds_asks_each_for_its_own():
+    asked = []
+    gpus, cpus = (
+        SimpleNamespace(state=lambda of=of: {of: of}, apply=lambda *given, of=of: asked.append((of, *given)))
+        for of in (0, "cpu0")
+    )
+    both = BothKinds(gpus, cpus)
+    assert both.state() == {0: 0, "cpu0": "cpu0"}
+    steps = (ResetGpu(0), StopOnCores(0, "bert-cpu0", A))
+    for step in steps:
+        both.apply(step, T)
+    assert asked == [(0, steps[0], T), ("cpu0", steps[1], T)]
+
+
+def test_a_slice_that_is_not_there_has_no_other_cores_and_one_that_cannot_be_read_is_said(tmp_path):
+    slices = CoreSlices(tmp_path)
+    assert slices.other_cores("bert-cpu0", "0-3", "0") is None
+    (tmp_path / "sliceplan.slice" / "sliceplan-bert:cpu0.slice").mkdir(parents=True)
+    with pytest.raises(DeviceError, match=r"cpuset\.cpus\.effective cannot be read: No such file"):
+        slices.effective("bert-cpu0")

@@ -3,7 +3,7 @@
 import pytest
 
 from sliceplan.agent.devices import mps_daemons
-from sliceplan.agent.devices.mps_daemons import DaemonDefaults, MpsDaemons
+from sliceplan.agent.devices.mps_daemons import DaemonDefaults, MpsDaemons, RunningDaemon
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Slot, slot_name
 
@@ -110,3 +110,35 @@ def test_a_daemon_that_does_not_take_its_defaults_is_stopped_again(starting):
     with pytest.raises(DeviceError, match="refused"):
         daemons.append(starting(0, answers={line: REFUSED}))
     assert daemons == []
+
+
+def test_daemons_are_known_by_their_name_their_words_and_that_they_run(monkeypatch):
+    """By pid: name, command line, start."""
+    control = "nvidia-cuda-mps-control"
+    seen = {
+        1: (control[:15], [f"/usr/bin/{control}", "-d"], 10),
+        2: (control[:15], [control, "-f"], 20),
+        3: (control[:15], [control], 30),
+        4: (control[:15], ["nvidia-cuda-mps-server", "-d"], 40),
+        5: (control[:15], [control, "-d"], None),
+        6: ("python", [control, "-d"], 60),
+    }
+    own = {1: {"CUDA_MPS_PIPE_DIRECTORY": "/run/x/pipe", "CUDA_VISIBLE_DEVICES": "GPU-1"}}
+    for name, found in (
+        ("pids", lambda: list(seen)),
+        ("name_of", lambda pid: seen[pid][0]),
+        ("arguments", lambda pid: seen[pid][1]),
+        ("start_time", lambda pid: seen[pid][2]),
+        ("environment", lambda pid: own.get(pid, {})),
+    ):
+        monkeypatch.setattr(mps_daemons.processes, name, found)
+    assert mps_daemons.running_daemons() == [RunningDaemon(1, "/run/x", "GPU-1"), RunningDaemon(2, "", "")]
+
+
+@pytest.mark.parametrize(("answers", "limits"), [({}, [5.0]), ({"quit": LATE}, [5.0, 5.0])])
+def test_asking_and_forcing_have_half_of_the_time_each(tmp_path, answers, limits):
+    daemon = Daemon(tmp_path, answers, looks=0)
+    tell, given = daemon._tell, []
+    daemon._tell = lambda slot, line, timeout_s: given.append(timeout_s) or tell(slot, line, timeout_s)
+    daemon.stop(SLOT, 10.0)
+    assert given == limits

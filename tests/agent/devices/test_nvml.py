@@ -16,7 +16,7 @@ from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_
 from sliceplan.agent.devices.nvml.reading import SeenProcess, read_gpu
 from sliceplan.agent.devices.nvml.session import opened, within
 from sliceplan.agent.model.device_error import DeviceError
-from sliceplan.agent.model.node import Service, Slot
+from sliceplan.agent.model.node import Service, Slot, slot_name
 from sliceplan.agent.model.steps import (
     CreateComputeInstance,
     CreateInstance,
@@ -28,6 +28,7 @@ from sliceplan.agent.model.steps import (
     StopMps,
     StopService,
 )
+from sliceplan.agent.services.launch import SlotDevice
 from sliceplan.agent.system import processes
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.driver_names import CATALOGUE_NAMES, SAME_NAME, catalogue_name
@@ -276,3 +277,37 @@ def test_who_has_the_device_file_open_holds_the_gpu_and_none_of_its_instances(mo
         monkeypatch.setattr(nvml_node, name, lambda *_, found=found: found)
     monkeypatch.setattr(nvml_node.processes, "holders", lambda files: [9] if files == ["/dev/nvidia3"] else files)
     assert NvmlNode(None, None)._holders(0, start)() == held
+
+
+@pytest.mark.parametrize(
+    ("start", "mig", "device"),
+    [
+        (None, False, SlotDevice("GPU-1", None, None)),
+        (4, True, SlotDevice("GPU-1", "MIG-4", None)),
+        (0, True, SlotDevice("GPU-1", "MIG-0", "/mps/gpu0-start0")),
+        (None, True, "GPU 0 is in MIG mode; only its instances are used"),
+        (2, True, "GPU 0: there is no usable instance at 2"),
+        (5, True, "GPU 0: there is no usable instance at 5"),
+    ],
+)
+def test_the_device_of_a_slot_is_the_gpu_or_the_instance_that_starts_there(monkeypatch, start, mig, device):
+    instances = tuple(SimpleNamespace(start=at, uuid=uuid) for at, uuid in ((0, "MIG-0"), (2, None), (4, "MIG-4")))
+    gpu = SimpleNamespace(uuid="GPU-1", mig_enabled=mig, instances=instances)
+    for name, found in (("opened", nullcontext()), ("said", nullcontext()), ("read_gpu", gpu)):
+        monkeypatch.setattr(nvml_node, name, lambda *_, found=found: found)
+    mps = SimpleNamespace(running=lambda: {"gpu0-start0": 7}, folder=lambda slot: f"/mps/{slot_name(slot)}")
+    node = NvmlNode(mps, None)
+    if isinstance(device, SlotDevice):
+        assert node._device(Slot(0, start)) == device
+    else:
+        with pytest.raises(DeviceError, match=device):
+            node._device(Slot(0, start))
+
+
+@pytest.mark.parametrize(("start", "told"), [(0, [7]), (4, [])])
+def test_clients_of_a_daemon_are_taken_off_it_before_they_are_killed_and_no_others(start, told):
+    taken = []
+    mps = SimpleNamespace(running=lambda: {"gpu0-start0": 7}, terminate_clients=lambda _, pids: taken.extend(pids))
+    services = SimpleNamespace(stop=lambda _slot, _service, _timeout_s, before_kill: before_kill([7]))
+    NvmlNode(mps, services)._stop_service(Slot(0, start), Service("a", start), T)
+    assert taken == told

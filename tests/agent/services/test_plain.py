@@ -1,9 +1,11 @@
 """What is known of a process that was started, however soon it ends, and its log."""
 
 import os
+import subprocess
 from types import SimpleNamespace
 
 import pytest
+from support.waiting import wait_until
 
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.services import plain
@@ -47,3 +49,22 @@ def test_a_tool_that_fails_is_quoted(script, said):
     with pytest.raises(DeviceError) as error:
         processes.run_tool(["/bin/sh", "-c", script], 60)
     assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("no-such-tool", None), ("nvidia-no-such", "It comes with NVIDIA's driver")]
+)
+def test_a_tool_that_is_missing_is_named_with_where_it_comes_from(name, hint):
+    with pytest.raises(DeviceError, match=f"there is no program {name}") as error:
+        processes.run_tool([name], 60)
+    assert (error.value.name, error.value.hint) == ("NOT_FOUND", hint)
+
+
+def test_a_process_that_has_ended_and_that_nobody_waited_for_has_no_start_any_more():
+    ended = subprocess.Popen(["/bin/true"])
+    wait_until(lambda: processes.start_time(ended.pid) is None)
+    assert processes.pids().count(ended.pid) == 1
+    assert processes.start_time(os.getpid()) is not None
+    assert processes.parent(ended.pid) == os.getpid()
+    ended.wait()
+    assert processes.parent(ended.pid) is None

@@ -16,6 +16,7 @@ from sliceplan.agent.model.steps import CheckHealth, CreateInstance, StartMps, S
 from sliceplan.agent.showing import commands
 from sliceplan.agent.showing.commands import ENVIRONMENT_NOTES, MPS_NOTES, TURN_NOTES, commands_of, service_file
 from sliceplan.agent.showing.script import node_script
+from sliceplan.agent.transition.dry_run import DryRun
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.catalogue import load_catalogue
@@ -310,3 +311,17 @@ def test_an_instance_is_made_by_the_id_of_its_profile_or_its_name_where_that_is_
 def replaced(profile):
     """Returns a profile of which the driver's number is unknown."""
     return profile and profile.model_copy(update={"nvml_profile_id": None})
+
+
+def test_a_service_with_a_label_is_named_by_it_in_the_script(frame):
+    plan = planned(frame, gpu(part("bert", 50.0))).model_copy(update={"labels": {"bert": "Search"}})
+    lines = node_script(plan, "n1", "p.json").splitlines()
+    assert any(line.startswith("# ") and "bert" in line and "Search" in line for line in lines)
+
+
+def test_a_plan_that_no_steps_reach_has_no_script(frame, monkeypatch):
+    for refused, words in (("step 2: no room", "step 2: no room"), (None, "GPU 0: a; GPU 0: b")):
+        tried = DryRun((), refused, ("GPU 0: a", "GPU 0: b"))
+        monkeypatch.setattr("sliceplan.agent.showing.script.dry_run", lambda *_, tried=tried: tried)
+        with pytest.raises(InputError, match=f"p.json: n1 {words}$"):
+            node_script(planned(frame, gpu(part("bert", 50.0))), "n1", "p.json")
