@@ -125,12 +125,12 @@ def test_a_service_that_nothing_can_serve_is_left_out_with_its_value():
 def test_failure_of_the_sets_that_were_tried_proves_nothing_where_rates_may_be_split():
     """Only the bound that holds for every split may call a factor too much."""
     problem = scaled(with_count(table_3(), 5), 1.05)
-    plan = planner_named("exact").plan(resolve(problem, shipped_profiles()), time_limit_s=20)
+    plan = planner_named("exact").plan(resolve(problem, shipped_profiles()), time_limit_s=10)
     assert plan.status is Status.NONE_FOUND
     assert plan.search.stopped == "gap_left"
     assert "not proven" in plan_summary(plan, None)
     # The limit is the fluid bound's, well above what a plan was found for.
-    limits = headroom(with_count(table_3(), 5), time_limit_s=4).report
+    limits = headroom(with_count(table_3(), 5), time_limit_s=3).report
     assert limits.factor_limit is None or limits.factor_limit > 1.05
 
 

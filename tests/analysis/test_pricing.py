@@ -18,7 +18,7 @@ from sliceplan.solver.performance.resolve import resolve
 SLICE = 3.430881 / 7
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problems())
 def test_shares_add_up_to_the_cost_of_the_plan(problem):
     plan, report = price(problem)

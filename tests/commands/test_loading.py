@@ -27,7 +27,7 @@ def loaded(*arguments):
     return json.loads(done.stderr.splitlines()[-1])
 
 
-@pytest.mark.parametrize("problem", ["demo", "mixed", "igniter", "parvagpu-s1", "cpus"])
+@pytest.mark.parametrize("problem", ["mixed", "igniter", "cpus"])
 def test_to_solve_numpy_and_ortools_are_enough(problem):
     assert loaded("solve", ROOT / "plans" / f"{problem}.yaml") == ["numpy", "ortools"]
 

@@ -42,7 +42,7 @@ def assert_met(problem, plan):
     assert min(carried(problem, plan).values()) >= 1 - 1e-9
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(WHOLE_RATES, NEAR, COUNTS)
 @example([150], 3e-8, (None, 0))
 @example([75, 45], 1e-8, (None, None))

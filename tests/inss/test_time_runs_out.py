@@ -22,7 +22,7 @@ MOMENTS = (3, 5, 9, 200)
 def test_no_limit_is_below_a_decision_and_no_decision_above_the_best(search):
     """Property: against all decisions of small problems, whether a proof or a search is ended."""
     found_some = proven = 0
-    for seed in range(12):
+    for seed in range(8):
         problem = random_inss_problem(seed)
         latencies, best = latencies_of(problem), best_of_all(problem, 1.0)
         for moment in MOMENTS:
@@ -47,10 +47,10 @@ def test_no_limit_is_below_a_decision_and_no_decision_above_the_best(search):
 
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_every_scheduler_ends_where_time_does(name):
-    latencies = latencies_of(alike(20, (6, 6), seed=0))
+    latencies = latencies_of(alike(12, (4, 4), seed=0))
     whole = {}
     for moment in (3, 5, 30, 10**6):
-        task = Task(latencies, latencies.rates_rps, np.ones(20), effort=Effort(30.0, tries=40, turns=2))
+        task = Task(latencies, latencies.rates_rps, np.ones(12), effort=Effort(30.0, tries=40, turns=2))
         with time_for(moment) as clock:
             whole[moment] = SCHEDULERS[name].decide(task)
         assert clock.late <= 20, moment

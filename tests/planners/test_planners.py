@@ -61,7 +61,7 @@ def test_proven_cost_ignores_the_order_of_the_workloads(problem, shuffle):
 
 @pytest.mark.parametrize("planner", planner_names())
 def test_same_problem_gives_the_same_plan_byte_for_byte(planner):
-    problem = random_problem(30, seed=1)
+    problem = random_problem(15 if planner == "migserving-slow" else 30, seed=1)
     one, other = (solve(problem, planner).model_copy(update={"runtime_s": 0.0}) for _ in range(2))
     assert dump_plan(one) == dump_plan(other)
 
