@@ -44,12 +44,13 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
             marker={"color": colour, "symbol": symbol, "size": 13},
             text=[f"  ${plan.cost_per_hour:,.2f}" for plan in own],
             textposition="middle right",
+            cliponaxis=False,
             customdata=[plan.cost_per_hour for plan in own],
             hovertemplate="<b>%{y}</b><br>$%{customdata:,.2f} per hour after %{x:.3g} s<extra></extra>",
         )
     figure.update_layout(
         height=80 + room_px(4, 2) + ROW_HEIGHT * len(drawn),
-        margin={"l": 10, "r": 10, "t": room_px(4, 2), "b": 40},
+        margin={"l": 10, "r": 60, "t": room_px(4, 2), "b": 40},
         legend=legend_on_top(),
         xaxis={
             "title": "time to plan (s, logarithmic)",

@@ -183,9 +183,7 @@ def _show_cost(session: Session, answer: Answer, holding: Answer) -> None:
                 f"${abs(more) * HOURS_A_MONTH:,.0f} per month."
             )
         st.markdown(literal(words))
-    if st.button(
-        "Adopt as the problem", key="adopt_holding", help="The tables then state the promise; undo goes back."
-    ):
+    if st.button("Use this plan", key="adopt_holding", help="The tables then state the promise; undo goes back."):
         open_problem(session, holding.problem, session.saved_as)
         session.results["solve"] = Result(holding.problem, after)
         st.rerun()
