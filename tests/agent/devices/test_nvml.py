@@ -13,7 +13,7 @@ import pytest
 from sliceplan.agent.devices.nvml import node as nvml_node
 from sliceplan.agent.devices.nvml.node import NvmlNode
 from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_profiles
-from sliceplan.agent.devices.nvml.reading import SeenProcess, read_gpu
+from sliceplan.agent.devices.nvml.reading import SeenProcess, mig_mode, read_gpu
 from sliceplan.agent.devices.nvml.session import opened, within
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Service, Slot, slot_name
@@ -311,3 +311,22 @@ def test_clients_of_a_daemon_are_taken_off_it_before_they_are_killed_and_no_othe
     services = SimpleNamespace(stop=lambda _slot, _service, _timeout_s, before_kill: before_kill([7]))
     NvmlNode(mps, services)._stop_service(Slot(0, start), Service("a", start), T)
     assert taken == told
+
+
+def test_a_gpu_that_has_no_mig_has_its_mode_off_now_and_after_a_reset():
+    def refuses(number):
+        def mode(_handle):
+            raise pynvml.NVMLError(number)
+
+        return SimpleNamespace(
+            nvmlDeviceGetMigMode=mode,
+            NVMLError=pynvml.NVMLError,
+            NVML_ERROR_NOT_SUPPORTED=pynvml.NVML_ERROR_NOT_SUPPORTED,
+        )
+
+    assert mig_mode(refuses(pynvml.NVML_ERROR_NOT_SUPPORTED), None) == (False, False)
+    with pytest.raises(pynvml.NVMLError):
+        mig_mode(refuses(pynvml.NVML_ERROR_GPU_IS_LOST), None)
+    for current, pending in ((1, 0), (0, 1)):
+        nvml = SimpleNamespace(nvmlDeviceGetMigMode=lambda _, modes=(current, pending): modes, NVMLError=ValueError)
+        assert mig_mode(nvml, None) == (bool(current), bool(pending))

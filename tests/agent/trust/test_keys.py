@@ -241,3 +241,16 @@ def test_keys_have_their_modes_whatever_the_mask_of_the_process(tmp_path):
     finally:
         os.umask(before)
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "key", public)] == [0o600, 0o644]
+
+
+def test_a_key_in_a_folder_that_is_not_there_cannot_be_written(tmp_path):
+    with pytest.raises(InputError, match="missing/key: cannot be written: No such file or directory"):
+        generate(tmp_path / "missing" / "key")
+
+
+def test_what_is_no_file_is_not_left_open(tmp_path):
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(2):
+        with pytest.raises(InputError, match="is a folder; expected a file"):
+            read_private(tmp_path)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
