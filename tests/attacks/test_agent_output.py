@@ -19,10 +19,18 @@ WAIT_S = 60.0
 AGENT = "import sys; from sliceplan.solver.starting import sliceplan_agent; sliceplan_agent()"
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    """Returns the file of a simulated node, as the agent writes it."""
+    folder = tmp_path_factory.mktemp("node")
+    run(folder, "simulate", "node.json", "--gpus", "A100-80GB:3", check=True)
+    return (folder / "node.json").read_bytes()
+
+
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, node):
     (tmp_path / "plan.json").write_bytes(dumped(plan()))
-    run(tmp_path, "simulate", "node.json", "--gpus", "A100-80GB:3", check=True)
+    (tmp_path / "node.json").write_bytes(node)
     return tmp_path
 
 

@@ -50,7 +50,7 @@ def test_replicas_that_are_enough_together_and_not_in_turns_are_planned_or_said_
     found = headroom(services((700, 45, {"max_replicas": 2}), count=2), profiles=[PROFILE])
     held(found.problem, found.plan)
     rate = 700 * found.report.factor
-    for more in (1.0005, 1.005, 1.02, 1.1):
+    for more in (1.0005, 1.01, 1.1):
         plan = solve(services((rate * more, 45, {"max_replicas": 2})), profiles=[PROFILE])
         assert plan.gpus or plan.unserved
 
