@@ -61,7 +61,7 @@ WAY, LEAST_WAY, SHORTER = 0.4, 0.2, 0.75
 MOST_SETS = 100_000
 """Sets of the linear program."""
 
-INNER = 4
+INNER = 8
 """Times that sets that are worth too much at the program's solution join it before prices go towards that."""
 
 MANY = 500
