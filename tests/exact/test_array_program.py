@@ -10,7 +10,9 @@ from sliceplan.solver.exact.backends.sparse_rows import sparse_rows
 def test_a_program_has_its_rows_bounds_and_whole_variables():
     # 3 x1 + 2 x0 <= 7.5, the later column first; x0 - x1 >= -1
     rows = sparse_rows(np.array([0, 0, 1, 1]), np.array([1, 0, 0, 1]), np.array([3.0, 2.0, 1.0, -1.0]), (2, 2))
-    model = program_of(rows, np.array([-np.inf, -1.0]), np.array([7.5, np.inf]), np.array([np.inf, 5.0]), name="small")
+    most = np.array([np.inf, 5.0])
+    program = program_of(rows, np.array([-np.inf, -1.0]), np.array([7.5, np.inf]), most, name="small")
+    model = mathopt.Model.from_model_proto(program)
     first, second = sorted(model.variables(), key=lambda one: one.id)
     model.maximize(first + 2.0 * second)
     result = mathopt.solve(model, mathopt.SolverType.HIGHS)

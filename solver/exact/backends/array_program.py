@@ -2,7 +2,6 @@
 
 import numpy as np
 from ortools.math_opt import model_pb2
-from ortools.math_opt.python import mathopt
 
 from ...performance.interference.prediction import Floats
 from .sparse_rows import SparseRows
@@ -17,29 +16,12 @@ def program_of(
     name: str,
     least: Floats | None = None,
     integer: bool = True,
-) -> mathopt.Model:
-    """
-    Returns the program of `written_out`, to which variables and constraints can be added.
-
-    Those that are there have the numbers of the columns and rows.
-    """
-    return mathopt.Model.from_model_proto(
-        written_out(rows, lower, upper, most, name=name, least=least, integer=integer)
-    )
-
-
-def written_out(
-    rows: SparseRows,
-    lower: Floats,
-    upper: Floats,
-    most: Floats,
-    *,
-    name: str,
-    least: Floats | None = None,
-    integer: bool = True,
 ) -> model_pb2.ModelProto:
     """
     Returns the program  lower <= rows x <= upper,  least <= x <= most,  without an objective, as MathOpt writes it.
+
+    `mathopt.Model.from_model_proto` makes a model of it, to which variables and constraints can be added; those that
+    are there have the numbers of the columns and rows.
 
     Parameters
     ----------

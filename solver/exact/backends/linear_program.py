@@ -16,7 +16,7 @@ from ortools.math_opt.python import mathopt
 from pybind11_abseil.status import StatusNotOk
 
 from ...performance.interference.prediction import Floats
-from .array_program import written_out
+from .array_program import program_of
 from .highs import highs_parameters, time_limit
 from .sparse_rows import SparseRows
 
@@ -65,7 +65,7 @@ def least_cost(
     cost
         Shape (variable,).
     rows, lower, upper, least, most
-        As for `written_out`.
+        As for `program_of`.
     few_columns
         Whether GLOP comes first.
 
@@ -74,7 +74,7 @@ def least_cost(
     TimeoutError
         If the time was too short.
     """
-    program = written_out(rows, lower, upper, most, name="linear", least=least, integer=False)
+    program = program_of(rows, lower, upper, most, name="linear", least=least, integer=False)
     weighed = np.flatnonzero(cost)
     program.objective.linear_coefficients.ids.extend(weighed)
     program.objective.linear_coefficients.values.extend(cost[weighed])

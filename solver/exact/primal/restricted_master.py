@@ -106,7 +106,9 @@ def choose_covers(
     partitions = near.decided.copy()
     partitions[classes.member] = 0  # filled in by the answer
     program = master_program(classes, supply, partitions.sum(axis=0))
-    model = program_of(program.rows, program.lower, program.upper, program.most, name="covers")
+    model = mathopt.Model.from_model_proto(
+        program_of(program.rows, program.lower, program.upper, program.most, name="covers")
+    )
     variables = list(model.variables())
     x, z = variables[: program.cuts], variables[program.cuts :]
     gpus = list(zip(steps.in_units(supply.cost), x, strict=True))

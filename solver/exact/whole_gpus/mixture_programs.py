@@ -166,13 +166,14 @@ class _Program:
         # its tolerance, so it solves them anew, and prints that it does.
         rows[:sizes] /= max(int(np.max(vertices.demand)), 1)
         self._cuts, self._vertices = cuts, number
-        self._model = program_of(
+        program = program_of(
             of_dense(rows),
             np.append(low, (least - 0.01) / self.step),
             np.append(high, (most + 0.01) / self.step),
             np.concatenate([np.full(cuts, np.inf), np.ones(number), np.full(sizes if may_be_short else 0, np.inf)]),
             name="mixture",
         )
+        self._model = mathopt.Model.from_model_proto(program)
         self._variables = list(self._model.variables())
         for one in self._variables[cuts:]:
             one.integer = False
