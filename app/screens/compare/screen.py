@@ -15,7 +15,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import comparison as tables
-from sliceplan.app.tables.promise import found_of_requests
+from sliceplan.app.tables.promise import requests_in_time
 from sliceplan.app.widgets.actions import offer_compare
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
 from sliceplan.app.widgets.files import offer_file
@@ -222,7 +222,7 @@ def _late_requests(simulated: dict[str, SimulationReport]) -> str:
 
 def _simulated(report: SimulationReport) -> str:
     least = min((one.in_time for one in report.services if one.in_time is not None), default=None)
-    said = f"that {found_of_requests(report).removeprefix('simulated: ')}"
+    said = f"that {requests_in_time(report)}"
     return said if least is None or report.holds == "yes" else f"{said}, the worst {100 * least:.1f} %"
 
 
