@@ -6,7 +6,7 @@ from typing import Any
 
 from ..model.errors import described
 from ..model.judged import judged
-from ..model.objective import COST, Objective
+from ..model.objective import COST, SAME, Objective
 from ..model.plan import Bound, Plan, Status
 from ..model.price_report import PriceReport
 from .disputes import Dispute
@@ -88,10 +88,18 @@ class Comparison:
         return not (self.failures or self.disputes or self.services_error)
 
     def gap_to_bound(self, plan: Plan) -> float | None:
-        """Returns the gap to the best bound by the objective; None if the bound or a plan that holds is missing."""
-        if plan.status is Status.VIOLATING:
+        """
+        Returns the gap to the best bound by the objective; None if the bound or a plan that holds is missing.
+
+        None, too, for a plan that is better: the bound is of plans by the problem's `mps_rules`, which that one is not.
+        """
+        if plan.status is Status.VIOLATING or self._is_by_other_rules(plan):
             return None
         return self.objective.gap(judged(plan).value, self.best_bound)
+
+    def _is_by_other_rules(self, plan: Plan) -> bool:
+        value = judged(plan).value
+        return value is not None and self.objective.refutes(value, self.best_bound, SAME)
 
     @property
     def objective(self) -> Objective:
@@ -114,7 +122,10 @@ class Comparison:
     def proven_in_words(self) -> str:
         """What no plan is better than, without a full stop."""
         bound = self.best_bound
-        return "No bound was proven" if bound is None else f"Proven: {self.objective.bound_in_words(bound)}"
+        if bound is None:
+            return "No bound was proven"
+        others = any(plan.status is not Status.VIOLATING and self._is_by_other_rules(plan) for plan in self.plans)
+        return f"Proven: {self.objective.bound_in_words(bound)}{' by mps_rules: igniter' if others else ''}"
 
     def as_data(self) -> dict[str, Any]:
         """Returns the figures of every planner, without the GPUs of its plan, for JSON."""

@@ -1,7 +1,7 @@
 """A comparison outlives its planners: what fails, or contradicts another, is said in its row, and the rest stands."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from problems.shop import SHOP, shop
@@ -321,3 +321,14 @@ def test_what_chooses_batches_by_rules_of_its_own_disputes_nothing_where_they_ar
         problem = IGNITER.model_copy(update={"settings": IGNITER.settings.model_copy(update={"mps_rules": rules})})
         stub(solve(problem, "igniter").model_copy(update={"planner": "other"}), "other", own_batches=own_batches)
         assert bool(compare(problem, ["stub", "other"]).disputes) == is_disputed
+
+
+def test_a_bound_by_igniters_rules_is_said_as_such_above_a_cheaper_plan_that_is_not_by_them():
+    compared = compare(DEMO, ["exact", "parvagpu"])
+    plan = rows_of(compared)["exact"]
+    assert "mps_rules" not in compared.proven_in_words
+    cheaper = plan.model_copy(update={"planner": "ffd", "cost_per_hour": 0.9 * plan.cost_per_hour})
+    both = replace(compared, rows=(*compared.rows, cheaper))
+    assert both.gap_to_bound(cheaper) is None
+    assert both.gap_to_bound(plan) == 0
+    assert both.proven_in_words == f"{compared.proven_in_words} by mps_rules: igniter"
