@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from problems.mps_draws import FAMILIES, drawn, small_gpus
 
-from oracles.mps_oracle import LOOSE, STRICT, Oracle, TooLargeError, too_small, wrong
+from oracles.mps_oracle import LOOSE, STRICT, Oracle, TooLargeError, carries_recipes, too_small, wrong
 from sliceplan.solver.api import planners_for, solve
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
@@ -66,8 +66,13 @@ def judged(seed, family="small", planners=None, time_limit_s=2.0):
 
 
 def _judge_costs(problem, profiles, plans, verdict, tries):
-    own_rules = OWN_RULES if problem.settings.mps_rules == "igniter" else ()
-    costs = [plan.cost_per_hour for name, plan in plans.items() if plan.status in HOLDS and name not in own_rules]
+    holding = {name: plan for name, plan in plans.items() if plan.status in HOLDS}
+    if problem.settings.mps_rules == "igniter":
+        for name in [name for name in holding if name in OWN_RULES]:
+            del holding[name]
+        for name in [name for name, plan in holding.items() if not carries_recipes(problem, profiles, plan)]:
+            verdict.notes.append((name, f"no plan of iGniter's rules: {holding.pop(name).cost_per_hour:.2f}"))
+    costs = [plan.cost_per_hour for plan in holding.values()]
     bounds = [(name, plan.bound.cost_per_hour) for name, plan in plans.items() if plan.bound.cost_per_hour is not None]
     known = min(costs, default=None)
     for name, bound in bounds:

@@ -478,6 +478,38 @@ def wrong(problem, profiles, plan):
             yield f"{workload.name} has {replicas[w]} replicas"
 
 
+def carries_recipes(problem, profiles, plan):
+    """
+    Tells whether a plan gives every service what its recipe does: each GPU of its own and the rest carry their parts.
+
+    A service with a single partition is taken to, and so is one that is not under MPS alone.
+    """
+    oracle = Oracle(problem, profiles, 1e-5)
+    number = {workload.name: w for w, workload in enumerate(problem.workloads)}
+    carried, elsewhere = {}, set()
+    for gpu in plan.gpus:
+        served = [one for partition in gpu.partitions for one in partition.serves]
+        if gpu.sharing != "mps":
+            elsewhere |= {number[one.workload] for one in served}
+            continue
+        whole = oracle.units(gpu.gpu)[1]
+        residents = [
+            (number[one.workload], one.batch, round(partition.sm_percent * whole / 100))
+            for partition in gpu.partitions
+            for one in partition.serves
+        ]
+        for (w, _, _), figure in zip(residents, oracle.figures(gpu.gpu, residents), strict=True):
+            carried.setdefault((w, gpu.gpu), []).append(figure.throughput_rps)
+    for (w, gpu), rates in carried.items():
+        if len(rates) == 1 or w in elsewhere:
+            continue
+        parts = [task.required_rps for task in oracle.recipe(w, gpu) or ()]
+        pairs = zip(sorted(rates), sorted(parts), strict=False)
+        if len(parts) != len(rates) or any(rate < part * (1 - 1e-6) for rate, part in pairs):
+            return False
+    return True
+
+
 def _wrong_shares(oracle, number, gpu):
     units, whole = oracle.units(gpu.gpu)
     facts = load_catalogue()[gpu.gpu]

@@ -40,3 +40,10 @@ def test_a_share_that_falls_without_end_with_its_coefficient_is_none():
     """A k4 of 1e300 makes the share that is needed a number below all whole ones."""
     verdict = judged(60060, "absurd")
     assert not verdict.false
+
+
+def test_a_plan_beyond_igniters_rules_disputes_no_claim_about_plans_of_theirs():
+    """`ffd` knows no neighbours: it gives the rest of a split service less than its part, and what costs less."""
+    verdict = judged(77250, "many-replicas")
+    assert not verdict.false
+    assert ("ffd", "no plan of iGniter's rules: 38.10") in verdict.notes
