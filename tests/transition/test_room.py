@@ -1,8 +1,9 @@
 """What fits together on one GPU, and what has to go so that something else does."""
 
 import pytest
-from problems.small_plans import partition_of
+from problems.small_plans import cores_of, partition_of
 
+from sliceplan.solver.transition import room
 from sliceplan.solver.transition.room import fits, free_profiles, in_the_way, overlap, placement, rules_of
 from sliceplan.solver.transition.tenancies import tenancy
 
@@ -34,6 +35,14 @@ def test_what_is_no_instance_has_no_placement(one):
     assert (placement(one).start, placement(one).profile) == (0, "1g.10gb")
     with pytest.raises(ValueError, match="not a MIG instance"):
         placement(tenancy(partition_of("1g.10gb@0", "a", 1).model_copy(update={"start": None}), "mig"))
+
+
+def test_what_is_no_partition_of_a_cpu_has_no_cores():
+    assert room.cores_of(tenancy(cores_of(8, 4, "a", 1), "cores")) == range(8, 12)
+    for missing in ("cores", "start"):
+        one = tenancy(cores_of(8, 4, "a", 1).model_copy(update={missing: None}), "cores")
+        with pytest.raises(ValueError, match="not a partition of a CPU"):
+            room.cores_of(one)
 
 
 @pytest.mark.parametrize(

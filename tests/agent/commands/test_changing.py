@@ -14,9 +14,11 @@ import typer
 from support.system_calls import fault
 
 from sliceplan.agent import cli
+from sliceplan.agent.commands import changing
 from sliceplan.agent.commands.changing import _refuse_what_cannot_be
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile
 from sliceplan.agent.system.other_managers import OWNERS
+from sliceplan.agent.transition.reconcile import Round
 from sliceplan.solver.formats.plan_files import dump_plan
 
 
@@ -96,9 +98,11 @@ def test_plan_reads_the_live_state(agent):
     assert json.loads(agent("plan", "plan.json", "--json").out)["steps"] != []
 
 
-def test_rollback_leads_back_and_run_does_not_apply_the_plan_again(agent, place):
+def test_rollback_leads_back_and_run_does_not_apply_the_plan_again(agent, place, plan):
     assert agent("rollback").code == 2
     agent("apply", "plan.json", "--unsigned", "--yes")
+    asked = agent("rollback", answer="n\n")
+    assert (asked.code, "Roll back? [y/N]:" in asked.out, instances(place)) == (1, True, planned(plan))
     back = agent("rollback", answer="y\n")
     assert back.code == 0, back.out
     assert instances(place) == 0
@@ -115,6 +119,16 @@ def test_run_repairs_after_a_reboot(agent, place, plan):
     assert instances(place) == 0
     assert agent("run", "plan.json", "--unsigned", "--once").code == 0
     assert instances(place) == planned(plan)
+
+
+@pytest.mark.parametrize(("words", "interval_s"), [((), 60.0), (("--interval", "7"), 7.0)])
+def test_run_looks_as_often_as_it_is_told_or_configured(agent, monkeypatch, words, interval_s):
+    seen = []
+    monkeypatch.setattr(
+        changing, "keep", lambda _session, _fetch, _owners, rules, _once: seen.append(rules) or Round("in sync")
+    )
+    assert agent("run", "plan.json", "--unsigned", "--once", *words).code == 0
+    assert [rules.interval_s for rules in seen] == [interval_s]
 
 
 def test_a_failure_is_rolled_back_with_its_reason_and_exit_code_1(agent, place):
@@ -136,17 +150,23 @@ def test_a_busy_gpu_is_refused_with_the_pid_and_what_to_do(agent, place):
 
 
 def test_an_unfinished_transition_is_finished_undone_or_discarded(agent, place, plan):
-    for number, (command, count) in enumerate(
+    for number, (command, question, count) in enumerate(
         [
-            (["apply", "plan.json", "--unsigned", "--yes"], planned(plan)),
-            (["rollback", "--yes"], 0),
-            (["apply", "plan.json", "--unsigned", "--yes", "--discard-journal"], planned(plan)),
+            (["apply", "plan.json", "--unsigned"], "Go on?", planned(plan)),
+            (["rollback"], "Undo it?", 0),
+            (["apply", "plan.json", "--unsigned", "--discard-journal"], None, planned(plan)),
         ]
     ):
         (place / "node.json").unlink()
         agent("simulate", "node.json", "--gpus", "A100-80GB:2")
         leave_half_done(place, f"state-{number}")
-        done = agent(*command, "--state", place / f"state-{number}")
+        command += ["--state", place / f"state-{number}"]
+        if question:
+            left = instances(place)
+            asked = agent(*command, answer="n\n")
+            assert (asked.code, f"{question} [y/N]:" in asked.out, instances(place)) == (1, True, left)
+            assert "  1. GPU 0: " in asked.out, "the steps are shown before it asks"
+        done = agent(*command, "--yes")
         assert done.code == 0, done.out + done.err
         assert ("before its end" in done.out) == ("--discard-journal" not in command)
         assert instances(place) == count

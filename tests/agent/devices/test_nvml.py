@@ -16,6 +16,7 @@ from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_
 from sliceplan.agent.devices.nvml.reading import SeenProcess, mig_mode, read_gpu
 from sliceplan.agent.devices.nvml.session import opened, within
 from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.live import RunningService
 from sliceplan.agent.model.node import Service, Slot, slot_name
 from sliceplan.agent.model.steps import (
     CreateComputeInstance,
@@ -247,6 +248,28 @@ def test_the_agents_own_processes_are_no_clients_of_others(nvml_node):
     assert [one.pid for one in node.device.state()[0].clients] == [1]
     node.detach(0, running.pids[0])
     do(node, StopService(0, service))
+
+
+@pytest.mark.parametrize(("healthy", "starts"), [(None, False), (True, False), (False, True)])
+def test_a_service_that_runs_is_not_started_twice_and_one_that_is_not_healthy_anew(monkeypatch, healthy, starts):
+    started, one, device = [], Service("a"), SlotDevice("GPU-1", None, None)
+    running = {Slot(0): [RunningService(one, (7,), healthy)]}
+    services = SimpleNamespace(running=lambda: running, start=lambda *given: started.append(given))
+    node = NvmlNode(None, services)
+    monkeypatch.setattr(node, "_device", lambda _slot: device)
+    if starts:
+        node._start_service(Slot(0), one)
+    else:
+        with pytest.raises(DeviceError, match="GPU 0: a on the whole GPU runs already"):
+            node._start_service(Slot(0), one)
+    assert started == [(Slot(0), one, device)] * starts
+
+
+def test_a_driver_that_accepts_a_mig_mode_and_does_not_switch_is_found_out(nvml_node, monkeypatch):
+    node = nvml_node(HOPPER)
+    monkeypatch.setattr(node.nvml, "DeviceSetMigMode", lambda *_: pynvml.NVML_SUCCESS)
+    error = refused(node, SetMigMode(0, True))
+    assert error.message == "GPU 0: MIG mode cannot be switched on: the driver accepted it, and did not do it"
 
 
 def test_who_holds_a_device_file_is_found(tmp_path):

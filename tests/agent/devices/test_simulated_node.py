@@ -95,6 +95,24 @@ def test_a_second_media_instance_gives_insufficient_resources(node):
     assert error.name == "INSUFFICIENT_RESOURCES"
 
 
+@pytest.mark.parametrize(
+    ("gpu", "there", "added", "message"),
+    [
+        ("A30-24GB", [("1g.6gb+me", 1)], ("2g.12gb+me", 2), "2 JPEG engines; there are 1"),
+        ("RTX-PRO-5000-48GB", [("1g.24gb", 0)], ("1g.24gb+me.all", 3), "4 DEC engines; there are 3"),
+        ("RTX-PRO-5000-48GB", [("1g.24gb-me", 0)], ("1g.24gb+me.all", 3), None),
+    ],
+)
+def test_instances_share_the_media_engines_of_a_gpu(gpu, there, added, message):
+    node = SimulatedNode.in_state({0: GpuState(gpu, True)})
+    for profile, start in there:
+        node.apply(CreateInstance(0, profile, start), AT_ONCE_S)
+    if message is None:
+        node.apply(CreateInstance(0, *added), AT_ONCE_S)
+    else:
+        assert message in str(refusal(node, CreateInstance(0, *added)))
+
+
 def test_a_gpu_instance_holds_one_full_compute_instance(node):
     assert refusal(node, *made("1g.10gb", 0), CreateComputeInstance(0, "1g.10gb", 0)).name == "INSUFFICIENT_RESOURCES"
 

@@ -215,6 +215,19 @@ def test_a_daemon_that_died_restarts_with_its_services():
     ]
 
 
+def test_a_service_whose_instance_lost_its_compute_instance_restarts_on_a_new_one():
+    one = Service("a", 4)
+    state = cut(Instance(4, "3g.40gb"), services=[one])
+    (gpu,) = live(state).values()
+    bare = {0: replace(gpu, instances=(replace(gpu.instances[0], uuid=None, ci_ids=()),))}
+    assert steps_between(bare, state) == [
+        StopService(0, one),
+        CreateComputeInstance(0, "3g.40gb", 4),
+        StartService(0, one),
+        CheckHealth(0, one),
+    ]
+
+
 def test_what_is_left_over_or_missing_is_a_difference():
     share = Service("bert", sm_percent=50.0)
     assert differences(live(whole(share)), whole()) == [

@@ -191,6 +191,14 @@ def test_what_is_not_healthy_in_time_or_ends_is_said_to_be_so(host, command, mes
         one.check_health(SLOT, BERT, WHOLE, 5)
 
 
+def test_a_process_that_ends_by_itself_is_not_healthy_though_nothing_asks_it(host):
+    one = host(command=["/bin/true"])
+    one.start(SLOT, BERT, WHOLE)
+    wait_until(lambda: not one.pids())
+    with pytest.raises(DeviceError, match=r"bert \(bert-gpu0\) ended right after it was started"):
+        one.check_health(SLOT, BERT, WHOLE, 5)
+
+
 def test_a_workload_without_template_gets_its_environment_and_no_process(host, tmp_path):
     one = host()
     one.start(SLOT, BERT, WHOLE)

@@ -101,3 +101,13 @@ def test_a_cpu_without_services_needs_no_note(services, notes):
     transition = plan_transition(live, {"cpu0": CpuState("EPYC-9R14", frozenset(services))})
     lines = list(transition_text("n1", transition))
     assert [line for line in lines if line in CORE_NOTES] == list(notes)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{0: GpuState("T4", False)}, {0: GpuState("T4", False, services=frozenset({Service("b")}))}]
+)
+def test_where_ids_are_read_is_said_where_a_step_is_of_a_gpu_beside_those_of_cores(wanted):
+    live = {**SimulatedNode.unused({0: "T4"}).state(), "cpu0": live_cpu("EPYC-9R14", ())}
+    core = {"cpu0": CpuState("EPYC-9R14", frozenset({CoreService("a", 0, 4)}))}
+    lines = list(transition_text("n1", plan_transition(live, wanted | core)))
+    assert ("`gi`, `uuid` and `gpu_uuid` read ids on the node; they are in what" in lines) == bool(wanted[0].services)

@@ -193,6 +193,16 @@ def test_what_an_agent_left_open_is_finished_first(node, session_of, folder):
     assert read_applied(folder).state == OTHER
 
 
+def test_what_was_left_open_and_fails_is_not_begun_anew_in_the_same_round(node, session_of, folder):
+    stops = iter([False, True])
+    left = session_of(node, stop_asked=lambda: next(stops, True))
+    apply_transition(left, plan_transition(node.state(), OTHER), plan_of(OTHER).plan)
+    node.inject(Injection(1, "driver_error"))
+    assert once(session_of(node), plan_of(OTHER)).doing == "rolled back"
+    assert unfinished(folder) is None
+    assert differences(node.state(), CUT) == []
+
+
 def test_failures_wait_longer_each_time_and_the_state_file_tells(node, session_of, folder, clock):
     node.inject(Injection(1, "driver_error", times=1000))
     session = session_of(node, stop_asked=lambda: clock.time > 300)

@@ -19,7 +19,10 @@ def test_what_is_signed_with_a_new_key_is_taken_by_a_node_that_trusts_it(plan, t
     tmp_path.chmod(0o755)
     made = run(agent_app, "keygen", "-o", tmp_path / "key")
     assert made.exit_code == 0, made.output
-    assert "PRIVATE" not in made.output
+    key, public, name = made.output.splitlines()
+    assert key == f"{tmp_path / 'key'}: private key; keep it where plans are signed, and on no node"
+    assert public.startswith(f"{tmp_path / 'key.pub'}: public key; copy it to")
+    assert name.startswith("key id ")
     (tmp_path / "plan.json").write_text(dump_plan(plan))
     signed = run(solver_app, "sign", tmp_path / "plan.json", "--key", tmp_path / "key", "-o", tmp_path / "signed.json")
     assert signed.exit_code == 0, signed.output

@@ -82,6 +82,11 @@ def test_parts_of_a_gpu_that_may_be_shared_too_are_not_looked_for_in_vain(field)
     assert shared_instead_of_whole(parts) is parts
 
 
+def test_gpus_that_may_not_be_shared_stay_whole():
+    resolved = replace(resolve(both_ways(4, 0), PROFILES), mps={})
+    assert shared_instead_of_whole(resolved) is resolved
+
+
 def test_iGniters_rules_keep_them_for_they_leave_no_choice_of_batch_sizes():  # noqa: N802
     resolved = resolve(both_ways(4, 0, mps_rules="igniter"), PROFILES)
     assert shared_instead_of_whole(resolved) is resolved
