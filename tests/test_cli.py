@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -10,7 +12,9 @@ from problems.instances import ROOT, second_type, two_type_problem
 from problems.small_problem import GOOD, changed
 from support.command_line import assert_refused, sliceplan
 
+from sliceplan.solver import cli
 from sliceplan.solver.formats.profile_files import write_profiles
+from sliceplan.solver.model.errors import Finding, InputError, NoPlanError
 
 DEMO = ROOT / "plans" / "demo.yaml"
 
@@ -172,6 +176,90 @@ def test_a_missing_optional_dependency_names_the_command_that_installs_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert_refused(done, "numpy is not installed; install it with: pip install 'sliceplan[solve]'")
+
+
+class Left(BaseException):
+    """The process was left at once."""
+
+
+@pytest.fixture
+def ends(monkeypatch, capsys):
+    """Returns a function that runs `main` where its commands raise this: exit code, whether at once, and stderr."""
+
+    def run(raised, *, runs_on=False):
+        def raises():
+            raise raised
+
+        def leave(code):
+            raise Left(code)
+
+        monkeypatch.setattr(cli, "app", raises)
+        monkeypatch.setattr(cli, "runs_on", lambda: runs_on)
+        monkeypatch.setattr(cli.os, "_exit", leave)
+        with pytest.raises((SystemExit, Left)) as ended:
+            cli.main()
+        code = ended.value.args[0] if ended.value.args else None
+        return code, ended.type is Left, capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("raised", "ending"),
+    [
+        (InputError([Finding("a", "b", "is 1"), Finding("c", "", "is 2")]), (2, False, "a: b is 1\nc: is 2\n")),
+        (NoPlanError("none\n\x1b"), (2, False, "none\n\\x1b\n")),
+        (
+            ModuleNotFoundError("no", name="highspy"),
+            (2, False, "highspy is not installed; install it with: pip install 'sliceplan[solve]'\n"),
+        ),
+        (
+            ModuleNotFoundError("no", name="plotly"),
+            (2, False, "plotly is not installed; install it with: pip install 'sliceplan[ui]'\n"),
+        ),
+        (KeyboardInterrupt(), (130, True, "interrupted; no file is left half-written\n")),
+    ],
+)
+def test_what_is_expected_ends_in_a_message_and_its_exit_code(ends, raised, ending):
+    assert ends(raised) == ending
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [ValueError("one"), ModuleNotFoundError("one", name="sliceplan.one"), ModuleNotFoundError("one", name=None)],
+)
+def test_a_mistake_of_its_own_is_shown_in_full_and_is_exit_code_7_not_1(ends, raised):
+    code, at_once, said = ends(raised)
+    assert (code, at_once) == (7, True)
+    assert said.startswith("Traceback (most recent call last):\n")
+    assert f"{type(raised).__name__}: one\n" in said
+    assert said.endswith("sliceplan failed: this is a mistake of its own, not in the input; please report it\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "runs_on", "at_once"),
+    [(3, True, True), (3, False, False), (0, True, True), (None, True, False), ("a text", True, False)],
+)
+def test_a_command_that_leaves_a_search_behind_ends_at_once_with_its_code(ends, code, runs_on, at_once):
+    assert ends(SystemExit(code), runs_on=runs_on)[:2] == (code, at_once)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_what_was_printed_is_written_before_the_process_is_left(ends, monkeypatch, stream):
+    flushed = []
+    monkeypatch.setattr(cli.sys, stream, SimpleNamespace(flush=lambda: flushed.append(stream), write=lambda _: None))
+    assert ends(SystemExit(3), runs_on=True)[:2] == (3, True)
+    assert flushed == [stream]
+
+
+def test_the_version_is_printed_and_no_shell_is_changed(capsys):
+    for arguments in (["--version"], ["--help"], ["solve", "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            cli.app(arguments)
+        assert not ended.value.code
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0] == f"sliceplan {version('sliceplan')}"
+    assert "completion" not in printed
 
 
 def test_one_gpu_of_the_catalogue_is_printed_with_its_sources():
