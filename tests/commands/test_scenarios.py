@@ -5,6 +5,7 @@ import io
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +14,11 @@ from problems.shop import SHOP
 from typer.testing import CliRunner
 
 from sliceplan.solver.cli import app
-from sliceplan.solver.model.scenario_report import ScenarioReport
+from sliceplan.solver.commands.exit_codes import Exit
+from sliceplan.solver.commands.scenarios import _asked, _exit_code, _notes
+from sliceplan.solver.formats.problem_files import read_problem
+from sliceplan.solver.model.scenario_report import Optimum, PlannerAnswer, Scenario, ScenarioReport
+from sliceplan.solver.what_if.scenarios import checking
 from sliceplan.solver.workers import executors
 
 DEMO = str(SHOP)
@@ -100,3 +105,64 @@ def test_a_planner_that_refuses_is_no_line_of_zeros(scenarios):
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1].split() == ["sbp", "-", "-", "-", "refused"]
     assert "refused: " in done.stderr
+
+
+def answered(*outcomes, decided=None, reasons=("",) * 9):
+    answers = tuple(
+        PlannerAnswer(planner=f"p{i}", outcome=outcome, reason=reasons[i] or None) for i, outcome in enumerate(outcomes)
+    )
+    return Scenario(index=0, rates_rps=(1.0,), answers=answers, optimum=decided and Optimum(what=decided, by="bound"))
+
+
+def reported(*some, missing=0, gpus=1):
+    return SimpleNamespace(scenarios=some, missing=missing, planners=("p0", "p1"), gpus=gpus)
+
+
+@pytest.mark.parametrize(
+    ("some", "missing", "optimum", "code"),
+    [
+        ([], 2, True, Exit.NO_ANSWER),
+        ([answered("holds", decided="possible"), answered("none", decided="impossible")], 0, True, Exit.DONE),
+        ([answered("holds", decided="open")], 0, True, Exit.LIMITED),
+        ([answered("holds", decided="open")], 0, False, Exit.DONE),
+        ([answered("holds", decided="possible")], 1, True, Exit.LIMITED),
+        ([answered("holds", decided="possible"), answered("none", "failed", decided="open")], 1, True, Exit.FAILED),
+    ],
+)
+def test_scenarios_are_done_where_none_is_missing_or_open(some, missing, optimum, code):
+    assert _exit_code(reported(*some, missing=missing), optimum) is code
+
+
+def test_what_is_possible_and_what_failed_or_was_refused_is_said():
+    some = [
+        answered("holds", "refused", decided="possible", reasons=("", "too large")),
+        answered("failed", "refused", decided="open", reasons=("no memory", "another")),
+        answered("refused", "failed", "failed", decided="impossible", reasons=("zero", "too", "much")),
+    ]
+    possible = "Possible: 1; proven impossible: 1; open: 1."
+    assert _notes(reported(*some, missing=2, gpus=3), True) == [
+        f"3 of 5 sets of rates on 3 GPUs. {possible}",
+        "3 times a planner failed; the first, p0: no memory",
+        "refused: zero",
+        "refused: another",
+    ]
+    assert _notes(reported(some[0]), False) == ["1 set of rates on 1 GPU.", "refused: too large"]
+
+
+@pytest.mark.parametrize(("given", "factor"), [(None, 1.1), (1.5, 1.5)])
+def test_under_gpulets_rules_latencies_have_its_published_factor_or_the_one_that_is_given(monkeypatch, given, factor):
+    monkeypatch.setattr(checking, "checked", lambda asked: asked)
+    monkeypatch.setattr(checking, "chosen_planners", lambda *_: ("gpulets",))
+    asked = _asked(read_problem(SHOP), [], "scale=1", None, "gpulets", given, None, None)
+    assert (asked.factor, asked.planners) == (factor, ("gpulets",))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--factor", "1.2"], "--factor: is of the rules of gpu-lets' scheduler: add --rules gpulets"),
+        (["--keep", "-"], "--keep: is `-`; answers are read again from it, so it needs a file"),
+    ],
+)
+def test_options_that_do_not_belong_are_refused(scenarios, words, message):
+    assert str(scenarios(DEMO, "--family", "scale=1", *words).exception) == message

@@ -3,16 +3,24 @@
 import csv
 import io
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
 from problems.instances import ROOT
 from problems.simulated_plans import two_services
 from support.command_line import assert_refused, sliceplan
+from typer.testing import CliRunner
 
+from sliceplan.solver.cli import app
+from sliceplan.solver.commands import simulating
+from sliceplan.solver.commands.exit_codes import Exit
+from sliceplan.solver.commands.simulating import WORTH_WORKERS, _crew, simulation_code
 from sliceplan.solver.formats.plan_files import write_plan
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.schemas import schema_text
+from sliceplan.solver.workers import executors
 
 FEW = ("--requests", "5000")
 
@@ -60,6 +68,8 @@ def test_json_is_of_its_schema_and_csv_has_the_same_figures(files, tmp_path):
     assert [row["workload"] for row in rows] == [service["workload"] for service in report["services"]]
     assert float(rows[0]["p99_ms"]) == report["services"][0]["percentiles"][3]["latency_ms"]
     assert report["quantile"] == 0.9
+    alone = sliceplan("simulate", *files, *FEW, "--json", "-", "--quantile", "0.9")
+    assert json.loads(alone.stdout)["services"] == report["services"]
 
 
 def test_everything_wrong_is_refused_with_2(files):
@@ -121,3 +131,42 @@ def test_a_comparison_says_whose_plan_holds(tmp_path):
     line = next(line for line in done.stdout.split("\n\n")[1].splitlines() if line.startswith("whole-gpu"))
     holds = sum(service["holds"] == "yes" for service in simulations["whole-gpu"]["services"])
     assert line.split()[1] == str(holds)
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        ({"services": ()}, Exit.NO_ANSWER),
+        ({"holds": "no"}, Exit.NO_PLAN),
+        ({"holds": "no", "stopped": "interrupted"}, Exit.NO_PLAN),
+        ({}, Exit.DONE),
+        ({"holds": "unsure"}, Exit.LIMITED),
+        ({"stopped": "interrupted"}, Exit.LIMITED),
+        ({"is_of_its_router": False}, Exit.LIMITED),
+    ],
+)
+def test_only_a_whole_simulation_in_which_all_holds_is_done(report, code):
+    whole = {"services": ("a",), "holds": "yes", "stopped": "done", "is_of_its_router": True}
+    assert simulation_code(SimpleNamespace(**whole | report)) is code
+
+
+@pytest.mark.parametrize(
+    ("requests", "cluster", "given"),
+    [(WORTH_WORKERS - 1, None, None), (WORTH_WORKERS, None, "crew"), (1, "tcp://node:8786", "crew")],
+)
+def test_workers_are_started_where_there_is_enough_to_do_or_a_cluster(monkeypatch, requests, cluster, given):
+    if cluster is None:
+        monkeypatch.delenv(executors.CLUSTER, raising=False)
+    else:
+        monkeypatch.setenv(executors.CLUSTER, cluster)
+    monkeypatch.setattr(executors, "workers", lambda: nullcontext("crew"))
+    with _crew(requests) as crew:
+        assert crew == given
+
+
+def test_an_interruption_before_any_replication_is_no_answer_and_kept_ones_need_a_file(files, monkeypatch):
+    monkeypatch.setattr(simulating, "_repeated", lambda *_: None)
+    done = CliRunner().invoke(app, ["simulate", *map(str, files), "--replications", "2"])
+    assert (done.exit_code, done.output) == (Exit.NO_ANSWER, "Interrupted before the first replication.\n")
+    done = CliRunner().invoke(app, ["simulate", *map(str, files), "--keep", "-"])
+    assert str(done.exception) == "--keep: is `-`; replications are read again from it, so it needs a file"
