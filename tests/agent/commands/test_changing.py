@@ -3,10 +3,13 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,9 +19,17 @@ from support.system_calls import fault
 from sliceplan.agent import cli
 from sliceplan.agent.commands import changing
 from sliceplan.agent.commands.changing import _refuse_what_cannot_be
-from sliceplan.agent.devices.simulated.node import SimulatedNodeFile
-from sliceplan.agent.system.other_managers import OWNERS
+from sliceplan.agent.devices.nvml import catalogue_check
+from sliceplan.agent.devices.simulated.node import SimulatedNode, SimulatedNodeFile
+from sliceplan.agent.model.core_services import CoreService, CpuState
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.node import GpuState, Service
+from sliceplan.agent.setup import opening
+from sliceplan.agent.system.other_managers import OWNERS, Trace
+from sliceplan.agent.transition.applied import read_applied
+from sliceplan.agent.transition.applying import Outcome
 from sliceplan.agent.transition.reconcile import Round
+from sliceplan.agent.transition.state_folder import DISCARDED, StateFolder
 from sliceplan.solver.formats.plan_files import dump_plan
 
 
@@ -102,7 +113,10 @@ def test_rollback_leads_back_and_run_does_not_apply_the_plan_again(agent, place,
     assert agent("rollback").code == 2
     agent("apply", "plan.json", "--unsigned", "--yes")
     asked = agent("rollback", answer="n\n")
+    assert asked.out.endswith("Nothing was changed.\n")
     assert (asked.code, "Roll back? [y/N]:" in asked.out, instances(place)) == (1, True, planned(plan))
+    dry = agent("rollback", "--dry-run")
+    assert (dry.code, "Dry run: nothing was changed." in dry.out, instances(place)) == (0, True, planned(plan))
     back = agent("rollback", answer="y\n")
     assert back.code == 0, back.out
     assert instances(place) == 0
@@ -150,11 +164,11 @@ def test_a_busy_gpu_is_refused_with_the_pid_and_what_to_do(agent, place):
 
 
 def test_an_unfinished_transition_is_finished_undone_or_discarded(agent, place, plan):
-    for number, (command, question, count) in enumerate(
+    for number, (command, question, step, count) in enumerate(
         [
-            (["apply", "plan.json", "--unsigned"], "Go on?", planned(plan)),
-            (["rollback"], "Undo it?", 0),
-            (["apply", "plan.json", "--unsigned", "--discard-journal"], None, planned(plan)),
+            (["apply", "plan.json", "--unsigned"], "Go on?", "create", planned(plan)),
+            (["rollback"], "Undo it?", "destroy", 0),
+            (["apply", "plan.json", "--unsigned", "--discard-journal"], None, None, planned(plan)),
         ]
     ):
         (place / "node.json").unlink()
@@ -165,10 +179,15 @@ def test_an_unfinished_transition_is_finished_undone_or_discarded(agent, place, 
             left = instances(place)
             asked = agent(*command, answer="n\n")
             assert (asked.code, f"{question} [y/N]:" in asked.out, instances(place)) == (1, True, left)
-            assert "  1. GPU 0: " in asked.out, "the steps are shown before it asks"
+            assert re.search(rf"^.  \d\. GPU 0: {step} ", asked.out, re.M), "the steps are shown before it asks"
+            if command[0] == "rollback":
+                assert agent(*command, "--dry-run").code == 0
+                assert instances(place) == left
         done = agent(*command, "--yes")
         assert done.code == 0, done.out + done.err
         assert ("before its end" in done.out) == ("--discard-journal" not in command)
+        assert ("Done: the node has the state wanted" in done.out) == (command[0] == "apply")
+        assert (place / f"state-{number}" / DISCARDED).exists() == ("--discard-journal" in command)
         assert instances(place) == count
 
 
@@ -357,3 +376,125 @@ def test_it_is_said_that_everybody_may_change_the_plan(agent, place):
     done = agent("apply", "plan.json", "--unsigned", "--dry-run")
     assert done.code == 0, done.out + done.err
     assert f"! {(place / 'plan.json').resolve()} may be changed by everybody; run: chmod o-w" in done.out + done.err
+    assert (
+        f"! {(place / 'plan.json').resolve()} may be changed by"
+        in agent("run", "plan.json", "--unsigned", "--once").out
+    )
+
+
+@pytest.mark.parametrize("command", [["apply", "plan.json", "--unsigned"], ["rollback"]])
+def test_a_node_that_somebody_else_changes_is_left_alone(agent, place, monkeypatch, command):
+    if command == ["rollback"]:
+        agent("apply", "plan.json", "--unsigned", "--yes")
+    there = instances(place)
+    monkeypatch.setattr(opening, "other_managers_of", lambda _config: [Trace("mig-manager", "its label is there")])
+    done = agent(*command, "--yes")
+    assert done.code == 2
+    assert "this node: has another owner: mig-manager: its label is there; stop it" in done.err
+    assert instances(place) == there
+
+
+def test_a_plan_that_takes_no_step_is_noted_and_is_nothing_to_go_back_from(agent, place, plan):
+    agent("apply", "plan.json", "--unsigned", "--yes")
+    (place / "plan.json").rename(place / "other.json")
+    assert agent("apply", "other.json", "--unsigned", "--state", place / "new").code == 0
+    assert read_applied(StateFolder(place / "new")).plan.source.endswith("other.json")
+    back = agent("rollback", "--yes", "--state", place / "new")
+    assert (back.code, instances(place)) == (2, planned(plan))
+    assert "has nothing to go back to: nothing was changed from here yet" in back.err
+
+
+def test_a_rollback_waits_for_no_process_of_others_unless_it_is_told_to(agent, place, plan):
+    agent("apply", "plan.json", "--unsigned", "--yes")
+    agent("simulate", "node.json", "--busy", "4711@0")
+    back = agent("rollback", "--yes")
+    assert (back.code, instances(place)) == (1, planned(plan))
+    assert "say with --drain SECONDS" in back.out
+
+
+def test_what_a_person_must_know_is_looked_for_before_it_is_asked(agent, monkeypatch):
+    looked = ["_show_what_nobody_starts", "_show_unlike_the_catalogue", "refuse_slices_without_cpusets"]
+    seen = []
+    for name in looked:
+        monkeypatch.setattr(changing, name, lambda *_, name=name: seen.append(name))
+    assert agent("apply", "plan.json", "--unsigned", "--dry-run").code == 0
+    assert seen == looked
+
+
+@pytest.mark.parametrize("turned_back", [None, "it failed"])
+@pytest.mark.parametrize(
+    ("end", "ends"), [("applied", False), ("rolled back", False), ("stuck", True), ("stopped", True), ("halted", True)]
+)
+def test_what_was_left_open_goes_to_its_own_end_before_anything_new(monkeypatch, capsys, turned_back, end, ends):
+    outcome, seen = Outcome(end, "a reason"), []
+    begun = SimpleNamespace(old="old", new="new")
+    open_one = SimpleNamespace(goes="on", begun=begun, turned_back=turned_back)
+    for name, found in {
+        "unfinished": open_one,
+        "refuse_unvouched": None,
+        "read_state": "live",
+        "stoppable": nullcontext("session"),
+        "resume": outcome,
+    }.items():
+        monkeypatch.setattr(changing, name, lambda *given, name=name, found=found: seen.append((name, given)) or found)
+    monkeypatch.setattr(changing, "plan_transition", lambda live, goal: (live, goal))
+    monkeypatch.setattr(changing, "_show", lambda _agent, _node, transition: seen.append(("_show", transition)))
+    session = SimpleNamespace(folder="folder")
+    with pytest.raises(typer.Exit) if ends else nullcontext() as ended:
+        changing._finish_what_was_left(SimpleNamespace(session=session), yes=True, discard_it=False)
+    assert ended is None or ended.value.exit_code == 1
+    assert ("_show", ("live", "old" if turned_back else "new")) in seen
+    assert [name for name, _ in seen] == [
+        "unfinished",
+        "refuse_unvouched",
+        "read_state",
+        "_show",
+        "stoppable",
+        "resume",
+    ]
+    assert str(outcome) in capsys.readouterr().out
+
+
+def test_who_has_no_template_is_named_and_whether_a_slice_is_there_for_it(capsys):
+    config = SimpleNamespace(simulated_node=None, template=lambda workload: "t" if workload == "b" else None)
+    new = {
+        0: GpuState("T4", False, services=frozenset({Service("a"), Service("b")})),
+        "cpu0": CpuState("EPYC-9R14", frozenset({CoreService("c", 0, 4)})),
+    }
+    changing._show_what_nobody_starts(SimpleNamespace(config=config), SimpleNamespace(new=new))
+    written = "has no template; its environment is written to a file"
+    assert capsys.readouterr().out == (
+        f"Not started: a {written}.\nNot started: c {written}, and its slice is there for it.\n"
+    )
+
+
+def test_gpus_that_are_cut_are_compared_with_the_catalogue(monkeypatch, capsys):
+    monkeypatch.setattr(catalogue_check, "catalogue_lines", lambda indices: [f"GPU {index}" for index in indices])
+    agent, cut, whole = SimpleNamespace(config=SimpleNamespace(simulated_node=None)), "A100-80GB", "T4"
+    new = {0: GpuState(whole, False), 2: GpuState(cut, True)}
+    changing._show_unlike_the_catalogue(agent, SimpleNamespace(new=new))
+    assert capsys.readouterr().out == "! GPU 2\n"
+    monkeypatch.setattr(catalogue_check, "catalogue_lines", lambda _indices: ["there is no driver"])
+    changing._show_unlike_the_catalogue(agent, SimpleNamespace(new={0: GpuState(whole, False)}))
+    simulated = SimpleNamespace(config=SimpleNamespace(simulated_node="node.json", template=lambda _: None))
+    changing._show_unlike_the_catalogue(simulated, SimpleNamespace(new=new))
+    changing._show_what_nobody_starts(simulated, SimpleNamespace(new={0: replace(new[0], services={Service("a")})}))
+    assert capsys.readouterr().out == "", "nothing is cut, and a simulated node has no driver and starts nothing"
+
+
+def test_a_plan_whose_steps_cannot_be_ends_with_1(agent, monkeypatch):
+    transition = cli.plan_transition
+    monkeypatch.setattr(cli, "plan_transition", lambda *given: replace(transition(*given), impossible=("no room",)))
+    done = agent("plan", "plan.json")
+    assert done.code == 1
+    assert "Not possible: no room" in done.out
+
+
+def test_a_plan_that_runs_on_no_node_is_no_state_to_begin_with(agent, monkeypatch):
+    def refuses(_state):
+        raise DeviceError("NOT_SUPPORTED", "two in one place")
+
+    monkeypatch.setattr(SimulatedNode, "in_state", refuses)
+    done = agent("plan", "plan.json", "--current", "plan.json")
+    assert done.code == 2
+    assert "plan.json: cannot run on any node: two in one place" in done.err
