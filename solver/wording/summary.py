@@ -114,8 +114,13 @@ def misses(plan: Plan) -> str:
     """Returns how many services of a violating plan miss their SLO, and by how much at most."""
     services = missed_slos(plan)
     worst = max(services.values(), default=0.0)
-    parts = [f"{len(services)} service{'' if len(services) == 1 else 's'} miss the SLO, by up to {worst:.1%}"]
+    parts = [f"{counted(len(services), 'service')} {_verb('miss', len(services))} the SLO, by up to {worst:.1%}"]
     gpus = {violation.gpu for violation in plan.violations if violation.workload is None}
     if gpus:
-        parts.append(f"{len(gpus)} GPU{'' if len(gpus) == 1 else 's'} give away more than there is")
+        parts.append(f"{counted(len(gpus), 'GPU')} {_verb('give', len(gpus))} away more than there is")
     return " and ".join(parts)
+
+
+def _verb(verb: str, number: int) -> str:
+    """Returns a verb as it stands behind a number of things."""
+    return {"miss": "misses", "give": "gives"}[verb] if number == 1 else verb
