@@ -1,13 +1,23 @@
 """`sliceplan export` as a user runs it."""
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from problems.instances import ROOT
 from problems.shop import SHOP, SHOP_PLAN
 from support.command_line import assert_refused, sliceplan
+from typer.testing import CliRunner
 
+from sliceplan.solver.cli import app
+from sliceplan.solver.commands.exporting import _files_by_node, _problem_of
 from sliceplan.solver.formats.exports.registry import TARGETS
+from sliceplan.solver.formats.plan_files import dump_plan, read_plan
+from sliceplan.solver.model import digest
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import PlanViolation, Status
+from sliceplan.solver.model.stop_reason import StopReason
 
 PLAN = SHOP_PLAN
 LISTED = "".join(
@@ -95,3 +105,70 @@ def test_wrong_uuids_are_refused(tmp_path, text, message):
 )
 def test_wrong_options_are_refused(arguments, message):
     assert_refused(sliceplan("export", PLAN, *arguments), message)
+
+
+def on_nodes(*nodes):
+    return SimpleNamespace(gpus=[SimpleNamespace(node=node) for node in nodes])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "texts", "files"),
+    [
+        (["n1", "n1", None], ["a"], {"n1": Path("a")}),
+        ([None], ["a"], {"": Path("a")}),
+        (["n1", "n2"], ["n1=a", "n2=b"], {"n1": Path("a"), "n2": Path("b")}),
+        (["n1", "n2"], [], {}),
+        (["n1", "n2"], ["a"], "--uuids: a is of which node? The plan has n1, n2; write NODE=a"),
+        (["n1"], ["n2=a"], "--uuids: n2 is no node of the plan."),
+    ],
+)
+def test_a_file_is_of_the_node_that_is_named_or_of_the_only_one(nodes, texts, files):
+    if isinstance(files, dict):
+        assert _files_by_node(on_nodes(*nodes), texts, "--uuids") == files
+        return
+    with pytest.raises(InputError) as refused:
+        _files_by_node(on_nodes(*nodes), texts, "--uuids")
+    assert str(refused.value).startswith(files)
+
+
+@pytest.mark.parametrize(("book", "is_taken"), [("aws", True), (None, False)])
+def test_a_problem_at_other_prices_is_the_one_that_a_plan_answers(monkeypatch, book, is_taken):
+    plan = read_plan(PLAN).model_copy(update={"problem": None})
+    monkeypatch.setattr(digest, "made_with", lambda *_: book)
+    if is_taken:
+        assert _problem_of(plan, PLAN, SHOP, None).workloads
+    else:
+        with pytest.raises(InputError, match="is not the problem that"):
+            _problem_of(plan, PLAN, SHOP, None)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_that_a_plan_misses_slos_is_said_of_what_is_written_from_it(tmp_path):
+    plan, written = read_plan(PLAN), tmp_path / "plan.json"
+    missed = PlanViolation(gpu=plan.gpus[0].id, workload=None, message="m", excess=0.1)
+    search = plan.search.model_copy(update={"stopped": StopReason.HEURISTIC_DONE})
+    changed = {"violations": (missed,), "status": Status.VIOLATING, "gap": None, "search": search}
+    written.write_text(dump_plan(plan.model_copy(update=changed)))
+    misses = "note: The plan misses SLOs (status violating), and so will this.\n"
+    assert misses in run("export", written, "--format", "csv").stderr
+    assert misses not in run("export", PLAN, "--format", "csv").stderr
+
+
+def test_one_file_and_several_are_named_where_they_are_written_into_a_folder(tmp_path):
+    done = run("export", PLAN, "--format", "mig-parted", "-o", tmp_path / "out")
+    (name,) = (tmp_path / "out").iterdir()
+    assert done.stderr.splitlines()[0] == str(name)
+    assert done.stdout == ""
+
+
+def test_an_assigned_plan_goes_to_stdout_or_is_counted(tmp_path):
+    nodes = ("--nodes", "n1:2", "--nodes", "n2:8")
+    done = run("assign", PLAN, *nodes)
+    assert {gpu["node"] for gpu in json.loads(done.stdout)["gpus"]} == {"n1", "n2"}
+    done = run("assign", PLAN, *nodes, "-o", tmp_path / "plan.json")
+    assert (done.stdout, done.stderr) == ("", f"{tmp_path / 'plan.json'}: 3 GPUs on 2 nodes.\n")
+    assert {gpu.node for gpu in read_plan(tmp_path / "plan.json").gpus} == {"n1", "n2"}
+    assert run("assign", PLAN, "--nodes", "n1:8", "-o", tmp_path / "plan.json").stderr.endswith("3 GPUs on 1 node.\n")

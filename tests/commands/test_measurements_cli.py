@@ -28,6 +28,10 @@ def test_measurements_of_two_slices_become_a_profile_that_plans_rest_on(run, tmp
     assert first.returncode == 0, first.stderr
     assert "1 operating points of 1 model(s), measured." in first.stderr
     assert sliceplan(*arguments, "--mig-profile", "7g.80gb", "--append").returncode == 0
+    only = tmp_path / "only.yaml"
+    for words in (["--append"], []):
+        arguments = ("import-measurements", "vllm", run, "--gpu", "A100-80GB", "-o", only, "--mig-profile", "3g.40gb")
+        assert sliceplan(*arguments, *words).returncode == 0, "a file is made, and written over"
     problem.write_text(json.dumps(PROBLEM))
     done = sliceplan("solve", problem, "--profiles", profile)
     assert done.returncode == 0, done.stderr
