@@ -78,7 +78,7 @@ def test_the_picture_of_a_plan_fits_80_columns(tmp_path):
     assert "promised: 99 % of requests within the SLO" in said
 
 
-@pytest.mark.parametrize("command", ["planners", "gpus", "profiles"])
+@pytest.mark.parametrize("command", ["planners", "gpus", "cpus", "profiles", "price-books"])
 def test_lists_fit_80_columns(command):
     done = sliceplan(command)
     assert done.returncode == 0, done.stderr
@@ -390,3 +390,12 @@ def test_a_plan_without_gpus_has_nothing_to_assign(file, tmp_path):
     plan = tmp_path / "none.json"
     assert sliceplan("solve", impossible, "-o", plan).returncode == 1
     assert_refused(sliceplan("assign", plan, "--nodes", "n1:2"), "gpus is empty; there is nothing to assign")
+
+
+@pytest.mark.parametrize("kind", ["problem", "plan", "profile", "transition", "simulation"])
+def test_a_schema_is_printed_as_it_is_shipped(kind, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.app(["schema", kind])
+    assert not ended.value.code
+    shipped = (ROOT / "solver/model/schema" / f"{kind}.schema.json").read_text()
+    assert json.loads(capsys.readouterr().out) == json.loads(shipped)

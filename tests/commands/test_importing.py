@@ -6,6 +6,13 @@ import pytest
 from problems.instances import REFERENCE, ROOT, problem_of
 from support.command_line import assert_refused, sliceplan
 from support.needs import PUBLISHED, skip_without
+from typer.testing import CliRunner
+
+from sliceplan.solver.cli import app
+from sliceplan.solver.formats import parvagpu
+from sliceplan.solver.formats.profile_files import read_profiles, shipped_profiles
+from sliceplan.solver.model.errors import Finding, InputError
+from sliceplan.solver.performance import estimating, fitting
 
 IGNITER = ROOT / "plans" / "igniter.yaml"
 
@@ -99,3 +106,54 @@ def test_estimated_profiles_say_so_wherever_they_are_shown(tmp_path):
 def test_an_estimate_from_or_for_the_wrong_gpu_is_refused(tmp_path, arguments, message):
     assert_refused(sliceplan("estimate-profile", *arguments, "-o", tmp_path / "x.yaml"), message)
     assert not (tmp_path / "x.yaml").exists()
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_fitted_curves_are_written_of_all_models_or_what_has_none_is_named(monkeypatch, tmp_path):
+    first, second = [one for one in shipped_profiles() if one.gpu == "A100-80GB"][:2]
+    monkeypatch.setattr(parvagpu, "read_parvagpu", lambda _path: [first, second])
+    monkeypatch.setattr(fitting, "fit_profile", lambda profile: profile)
+    words = ("import-profile", "parvagpu", tmp_path / "in", "--fit", "-o", tmp_path / "out.yaml")
+    assert run(*words).exit_code == 0
+    assert [one.model for one in read_profiles(tmp_path / "out.yaml")] == [first.model, second.model]
+
+    def fails(profile):
+        if profile is second:
+            raise ValueError("has too few points")
+        return profile
+
+    (tmp_path / "out.yaml").unlink()
+    monkeypatch.setattr(fitting, "fit_profile", fails)
+    assert str(run(*words).exception) == f"{tmp_path / 'in'}: {second.model} has too few points"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_estimated_is_left_out_and_said_or_refused_where_nothing_is_left(monkeypatch, tmp_path):
+    known = [one for one in shipped_profiles() if one.gpu == "A100-80GB" and one.quality != "estimated"]
+    kept = known[0]
+
+    def estimated(profile, *_):
+        if profile.model == kept.model:
+            return profile
+        raise InputError([Finding("profile", profile.model, "has no times")])
+
+    monkeypatch.setattr(estimating, "estimated", estimated)
+    words = ("estimate-profile", "H100-80GB-SXM", "--from", "A100-80GB", "-o", tmp_path / "out.yaml")
+    done = run(*words, "--margin", "0.25")
+    assert done.exit_code == 0
+    said, *left_out = done.stderr.splitlines()
+    path = tmp_path / "out.yaml"
+    added = "25% added to the times; nothing was measured on H100-80GB-SXM."
+    assert said == f"{path}: 1 profiles, estimated from A100-80GB, {added}"
+    assert left_out
+    assert all(line.startswith("left out: profile: ") for line in left_out)
+    assert "added to the times" not in run(*words).stderr
+    path.unlink()
+    monkeypatch.setattr(
+        estimating, "estimated", lambda profile, *_: estimated(profile.model_copy(update={"model": "x"}))
+    )
+    assert "profile: x has no times" in str(run(*words).exception)
+    assert not path.exists()

@@ -7,6 +7,10 @@ import yaml
 from problems.shop import SHOP
 from support.command_line import call
 
+from sliceplan.solver.commands.inputs import priced_by
+from sliceplan.solver.formats.problem_files import read_problem
+from sliceplan.solver.model.price_book import PriceBook
+
 DEMO = str(SHOP)
 OWN = {
     "name": "ours",
@@ -97,3 +101,13 @@ def test_comparison_and_sweep_say_whose_prices_theirs_are(tmp_path):
     done = run("sweep", DEMO, "--axis", "rate=1,1.1", "--json", report)
     assert "Costs are at aws-us-east-1 prices of 2026-11-09." in done.stderr
     assert json.loads(report.read_text())["gpu_prices"][0]["book"] == "aws-us-east-1"
+
+
+def test_a_book_of_a_file_takes_the_place_of_the_problems_own_of_that_name(own):
+    older, other = (PriceBook.model_validate({**OWN, "name": name, "region": "old"}) for name in ("ours", "theirs"))
+    problem = read_problem(SHOP).model_copy(update={"price_books": (older, other)})
+    priced = priced_by(problem, str(own))
+    assert priced.prices == "ours"
+    assert [(book.name, book.region) for book in priced.price_books] == [("theirs", "old"), ("ours", "Aachen")]
+    named = priced_by(problem, "theirs")
+    assert (named.prices, named.price_books) == ("theirs", (older, other))
