@@ -61,7 +61,9 @@ def test_a_service_runs_until_it_is_stopped(host, tmp_path):
     assert environment(running.pids[0])["CUDA_VISIBLE_DEVICES"] == GPU
     assert (tmp_path / "run/services/bert-gpu0.env").read_text() == f"CUDA_VISIBLE_DEVICES={GPU}\n"
     one.check_health(SLOT, BERT, WHOLE, 5)
-    one.stop(SLOT, BERT, 5)
+    killed = []
+    one.stop(SLOT, BERT, 5, killed.append)
+    assert killed == [], "it ended when it was asked"
     assert one.running() == {}
     assert processes.start_time(running.pids[0]) is None
     assert list((tmp_path / "run/services").iterdir()) == []

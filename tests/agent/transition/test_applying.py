@@ -17,7 +17,7 @@ from sliceplan.agent.model.desired import PlanReference
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.differences import differences
 from sliceplan.agent.model.live import instance_uuids
-from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.node import GpuState, Instance, Service, Slot
 from sliceplan.agent.model.steps import CreateInstance, StopService
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, discard, resume, undo
@@ -26,7 +26,7 @@ from sliceplan.agent.transition.journal import Done, Failed, Intended, TurnedBac
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Patience, Session
 from sliceplan.agent.transition.state_folder import StateFolder
-from sliceplan.agent.transition.step_executor import step_text
+from sliceplan.agent.transition.step_executor import _refresh, step_text
 from sliceplan.solver.model.errors import Finding, InputError
 
 PLAN = PlanReference("plan.json", "1" * 64)
@@ -568,3 +568,12 @@ def test_a_rollback_to_the_plan_that_was_applied_is_a_rollback(node, session_of,
     assert apply_transition(session, transition, PLAN, "rollback").end == "applied"
     assert read_applied(folder).checkpoint != first
     assert read_journal(folder)[0].purpose == "rollback"
+
+
+def test_a_step_makes_known_what_instances_its_own_gpu_has_and_of_no_other():
+    cut = GpuState("A100-80GB", True, frozenset({Instance(4, "3g.40gb")}))
+    there = SimulatedNode.in_state({0: cut, 1: cut}).state()
+    uuids = instance_uuids(there)
+    known = {Slot(0, 0): "gone", Slot(0, 4): "old", Slot(1, 0): "its own step tells"}
+    _refresh(known, CreateInstance(0, "3g.40gb", 4), there)
+    assert known == {Slot(0, 4): uuids[Slot(0, 4)], Slot(1, 0): "its own step tells"}
