@@ -10,15 +10,28 @@ from sliceplan.solver.commands.output import display
 from sliceplan.solver.commands.terminal import (
     AXIS_WIDTH,
     compare_table,
+    cpu_table,
     draw_plan,
+    gpu_table,
+    price_book_table,
     price_table,
+    profile_table,
     residual_table,
     service_table,
 )
 from sliceplan.solver.comparison.disputes import Dispute
 from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.formats.plan_files import read_plan
-from sliceplan.solver.model.plan import BatchAdjustment, Bound, PlanCapacity, PlanViolation, Prices, SizePrice, Status
+from sliceplan.solver.model.plan import (
+    BatchAdjustment,
+    Bound,
+    PlanCapacity,
+    PlanViolation,
+    Prices,
+    SizePrice,
+    Status,
+    Unserved,
+)
 from sliceplan.solver.model.price_report import PriceReport, ServiceCost
 from sliceplan.solver.model.stop_reason import StopReason
 
@@ -184,3 +197,104 @@ def test_shares_are_drawn_to_scale_and_who_takes_turns_by_round_and_batches(caps
     spare = turns.model_copy(update={"serves": (), "duty_cycle_ms": None})
     _, _, names, points = lines_of(gpu_of("T4/0", spare), capsys)[:4]
     assert (names.strip(), points.strip()) == ("▌spare", "▌kept free")
+
+
+def test_a_gpu_that_could_be_cut_and_is_shared_is_drawn_by_shares(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    head, shares, *_ = lines_of(gpu_of("A100-80GB/0", partition_of(50, "a", 10)), capsys)
+    assert head == "A100-80GB/0  MPS"
+    assert shares.startswith("  ▌50 %")
+    cut = in_turn(partition_of("1g.10gb@0", "a", 10), partition_of("1g.10gb@0", "b", 10))
+    assert lines_of(gpu_of("A100-80GB/0", cut), capsys)[0] == "A100-80GB/0  MIG, turns in fixed slots"
+
+
+@pytest.mark.parametrize(("most", "drawn", "more"), [(None, 4, None), (4, 4, None), (3, 3, "… and 1 GPU more")])
+def test_of_many_gpus_the_first_are_drawn_and_then_why_services_have_no_place(capsys, most, drawn, more):
+    found = PLAN.model_copy(update={"unserved": (Unserved(workload="a", reason="no room"),)})
+    display(draw_plan(found, most))
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("A100-80GB/") for line in lines) == drawn
+    assert lines[-1] == "a: no room"
+    assert (lines[-2] == more) == (more is not None)
+
+
+def fact(value, verified=True):
+    return SimpleNamespace(value=value, verified=verified)
+
+
+def priced(**prices):
+    """A price book: USD and whether that is verified."""
+    of = {name: SimpleNamespace(usd_per_gpu_hour=usd, verified=verified) for name, (usd, verified) in prices.items()}
+    return SimpleNamespace(price=of.get, name="ours", what="our hall", dates="2026", prices=tuple(of))
+
+
+def test_what_is_not_confirmed_of_a_gpu_or_cpu_has_a_mark(shown):
+    profiles = [SimpleNamespace(name="1g", unverified=False), SimpleNamespace(name="2g", unverified=True)]
+    gpus = [
+        SimpleNamespace(name="A", sm_count=fact(108), memory_gib=fact(80.0), mig=SimpleNamespace(profiles=profiles)),
+        SimpleNamespace(name="B", sm_count=fact(40, False), memory_gib=fact(16), mig=None),
+        SimpleNamespace(name="C", sm_count=fact(1), memory_gib=fact(1), mig=None),
+    ]
+    book = priced(A=(3.5, True), B=(0.25, False))
+    assert shown(gpu_table(gpus, book)) == [
+        "GPU SMs memory $/h MIG profiles (~ unconfirmed)",
+        "A 108 80 GiB 3.50 1g ~2g",
+        "B 40~ 16 GiB 0.25~ no MIG",
+        "C 1 1 GiB - no MIG",
+    ]
+
+    def cpu(name, memory):
+        return SimpleNamespace(
+            name=name,
+            cores=fact(64),
+            threads_per_core=fact(2, False),
+            core_count=64,
+            domain_cores=8,
+            l3_domain_cores=fact(8),
+            numa_nodes=fact(4),
+            memory_gib=memory,
+            architecture="Zen",
+        )
+
+    assert shown(cpu_table([cpu("A", fact(512)), cpu("B", None), cpu("C", None)], book)) == [
+        "CPU cores SMT L3 NUMA GiB $/h architecture (~ unconfirmed)",
+        "A 64 2~ 8 x 8 4 512 3.50 Zen",
+        "B 64 2~ 8 x 8 4 - 0.25~ Zen",
+        "C 64 2~ 8 x 8 4 - - Zen",
+    ]
+    assert shown(price_book_table([book])) == ["price book prices of read types", "ours our hall 2026 2"]
+
+
+def test_a_profile_says_for_which_sharing_it_is_and_how_good(shown):
+    def profile(**changed):
+        fields = {
+            "model": "m",
+            "gpu": "G",
+            "quality": "measured",
+            "points": (1, 2),
+            "error": None,
+            "curves": (),
+            "odd_points": (1,),
+            "mig_points": (),
+            "share_points": (),
+            "core_points": (),
+            "interference": None,
+        }
+        return SimpleNamespace(**fields | changed)
+
+    error = SimpleNamespace(points=9, p95=0.125, max=0.5)
+    alone = SimpleNamespace(estimated_from=None, errors={"active ms": error})
+    carried = SimpleNamespace(estimated_from="other", errors={"active ms": error})
+    rows = [
+        profile(mig_points=(1,)),
+        profile(curves=(1,), error=error),
+        profile(interference=alone, share_points=(1,)),
+        profile(interference=carried, core_points=(1,)),
+    ]
+    assert shown(profile_table(rows)) == [
+        "model GPU for kind points error p95 max odd points",
+        "m G mig measured 2 - - -",
+        "m G mig measured 9 12.5% 50.0% 1",
+        "m G mps solo measured 9 12.5% 50.0% -",
+        "m G mps cores measured 2 - - -",
+    ]
