@@ -9,7 +9,7 @@ from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints, joined
 from .rule import TOLERANCE, Asked, Group
 
-LIKELY_SLACK = 1.2
+LIKELY_SLACKS = (1.1, 1.4)
 """Times the SLO over T that points need; from there on the one with the greatest throughput is likely to carry much."""
 
 AT_ONCE = 1 << 19
@@ -47,7 +47,10 @@ def most_carried(
     for parts in _in_parts(groups, least_slack):
         likely = [part.likely() for part in parts]
         at_least = _of_all(parts, likely, greatest_rps)
-        worth = [part.may_carry(rps, most) for part, rps in zip(parts, at_least, strict=True)]
+        worth = [
+            part.may_carry(rps.reshape(len(LIKELY_SLACKS), -1).max(axis=0), most)
+            for part, rps in zip(parts, at_least, strict=True)
+        ]
         for part, pairs, rps in zip(parts, worth, _of_all(parts, worth, greatest_rps), strict=True):
             best, carried = found[part.group]
             best[part.rows], carried[part.rows] = part.best(pairs, rps)
@@ -55,7 +58,7 @@ def most_carried(
 
 
 Pairs = tuple[Ints, Ints]
-"""Workloads of a part, ascending, and for each the place of a point in its order."""
+"""Workloads of a part and for each the place of a point in its order; where the best is sought both ascend."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,20 +77,29 @@ class _Part:
     """The SLO from which on a point may carry something. All of shape (place,)."""
 
     def likely(self) -> Pairs:
-        """Returns for each workload the point with most throughput of those with room: it is likely to carry much."""
+        """
+        Returns for each workload the points with most throughput of those with little and much room.
+
+        They are likely to carry much; all with little room come before those with much.
+        """
         by_slo = np.argsort(self.least_slo_ms, kind="stable")
         full_rps = self.full_rps[by_slo]
         best_so_far = np.maximum.accumulate(
             np.where(full_rps >= np.maximum.accumulate(full_rps), np.arange(by_slo.size), 0)
         )
-        quick = np.searchsorted(self.least_slo_ms[by_slo], self.asked.slo_ms / LIKELY_SLACK, side="right")
-        return np.arange(self.rows.size), by_slo[best_so_far[np.maximum(quick - 1, 0)]]
+        roomy_ms = np.concatenate([self.asked.slo_ms / slack for slack in LIKELY_SLACKS])
+        quick = np.searchsorted(self.least_slo_ms[by_slo], roomy_ms, side="right")
+        rows = np.tile(np.arange(self.rows.size), len(LIKELY_SLACKS))
+        return rows, by_slo[best_so_far[np.maximum(quick - 1, 0)]]
 
     def may_carry(self, at_least: Floats, most: float) -> Pairs:
         """Returns the points that may carry as much as another does."""
-        in_time = self.least_slo_ms <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
-        in_time &= most * self.full_rps >= at_least[:, None] * (1 - TOLERANCE)
-        return np.divmod(np.flatnonzero(in_time), self.order.size)
+        # Most points carry too little for every workload.
+        places = np.flatnonzero(most * self.full_rps >= at_least.min(initial=np.inf) * (1 - TOLERANCE))
+        in_time = self.least_slo_ms[places] <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
+        in_time &= most * self.full_rps[places] >= at_least[:, None] * (1 - TOLERANCE)
+        row, place = np.divmod(np.flatnonzero(in_time), places.size or 1)
+        return row, places[place]
 
     def best(self, pairs: Pairs, rps: Floats) -> tuple[Ints, Floats]:
         """Returns the point that carries most of those that were looked at, -1 where none carries anything."""

@@ -57,6 +57,9 @@ class _Servers:
     """Of the whole service."""
 
     def of(self, rows: np.ndarray) -> "_Servers":
+        """Returns some of them, by their places."""
+        if rows.size == self.slack.size:
+            return self
         return _Servers(
             self.batch[rows],
             self.processes[rows],
@@ -117,9 +120,11 @@ class Percentile:
         time_ms = batch_time_ms(points)
         slack = asked.slo_ms / time_ms
         quick = slack * (1 + TOLERANCE) >= 2
+        all_quick = bool(quick.all())  # mostly, of points that were chosen for it
 
         def of_quick(values: Floats | Ints) -> np.ndarray:
-            return np.broadcast_to(values, slack.shape)[quick]
+            every = np.broadcast_to(values, slack.shape)
+            return every.ravel() if all_quick else every[quick]
 
         together = of_quick(points.processes)
         processes = together if self.shared else np.ones_like(together)
@@ -127,13 +132,16 @@ class Percentile:
         servers = _Servers(
             batch,
             processes,
-            slack[quick],
+            of_quick(slack),
             1000.0 * batch * processes / of_quick(time_ms),
             of_quick(asked.quantile),
             of_quick(asked.rate_rps),
         )
+        carried = self._carried(servers) * (together / processes)
+        if all_quick:
+            return np.asarray(carried.reshape(slack.shape))
         found = np.zeros(slack.shape)
-        found[quick] = self._carried(servers) * (together / processes)
+        found[quick] = carried
         return found
 
     def best_of(self, groups: Sequence[Group]) -> list[tuple[Ints, Floats]]:

@@ -28,8 +28,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..interference.prediction import Floats, Ints
 from .table_rows import read_rows
@@ -93,11 +95,76 @@ def greatest_loads(batch: Ints, processes: Ints, slack: Floats, quantile: Floats
     """
     table = load_table()
     needed = np.ravel(slack) * (1 + TOLERANCE)
-    found = np.zeros(needed.shape)
-    with_none = np.concatenate(([0.0], table.load))
-    for own, latency in _alike(table, batch, processes, quantile):
-        found[own] = with_none[np.searchsorted(latency, needed[own], side="right")]
+    key = _row_keys(table, batch, processes, quantile)
+    found = np.concatenate(([0.0], table.load))[_known_rows().with_rows(key).counts(key, needed)]
     return np.where(needed >= LEAST_SLACK, found, 0.0).reshape(np.shape(slack))
+
+
+PARTS, MOST_SLACK = 64, 10
+"""Of T, and T, up to which it is known how many latencies of a row are within each part."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """
+    Rows that were asked for, and where to begin looking in them.
+
+    To search each in its row takes longer than all else that is done for a partition. So it is known how many latencies
+    are within so many parts of T, and mostly no more than one or two are left to be counted.
+    """
+
+    place: Ints
+    """Shape (key,): of the row with that key (`_row_keys`) below; -1: it is not here."""
+    latency: Floats
+    """Shape (row, load + 1); the last is inf, so that a count ends there."""
+    within: NDArray[np.int16]
+    """Shape (row, part)."""
+
+    def counts(self, key: Ints, needed: Floats) -> Ints:
+        """Returns how many latencies of a row are no more than is needed, which is finite; both of one shape."""
+        row = self.place[key]
+        part = np.clip((needed - LEAST_SLACK) * PARTS, 0, self.within.shape[1] - 1).astype(np.int64)
+        count = self.within[row, part].astype(np.int64)
+        left = np.flatnonzero(self.latency[row, count] <= needed)
+        while left.size:
+            count[left] += 1
+            left = left[self.latency[row[left], count[left]] <= needed[left]]
+        return count
+
+    def more(self, key: Ints) -> "_Rows":
+        """Returns these rows and those with further keys."""
+        table = load_table()
+        of_key = np.unravel_index(key, _sizes(table))
+        latency = np.stack([latencies(*of) for of in zip(*(of.tolist() for of in of_key), strict=True)])
+        edges = LEAST_SLACK + np.arange(self.within.shape[1]) / PARTS
+        within = np.stack([np.searchsorted(of, edges, side="right") for of in latency]).astype(np.int16)
+        place = self.place.copy()
+        place[key] = len(self.latency) + np.arange(key.size)
+        with_end = np.concatenate((latency, np.full((key.size, 1), np.inf)), axis=1)
+        return _Rows(place, np.concatenate((self.latency, with_end)), np.concatenate((self.within, within)))
+
+
+class _KnownRows:
+    """The rows that were asked for so far, by any thread: what one of them holds never changes."""
+
+    def __init__(self, table: LoadTable) -> None:
+        parts = (MOST_SLACK - int(LEAST_SLACK)) * PARTS + 1
+        no_latency, no_part = np.zeros((0, table.load.size + 1)), np.zeros((0, parts), dtype=np.int16)
+        self._rows = _Rows(np.full(int(np.prod(_sizes(table))), -1), no_latency, no_part)
+        self._adding = Lock()
+
+    def with_rows(self, key: Ints) -> _Rows:
+        """Returns rows of which those with the keys are some."""
+        if (self._rows.place[key] < 0).any():
+            with self._adding:
+                missing = np.unique(key[self._rows.place[key] < 0])
+                self._rows = self._rows.more(missing) if missing.size else self._rows
+        return self._rows
+
+
+@cache
+def _known_rows() -> _KnownRows:
+    return _KnownRows(load_table())
 
 
 def longest_times(batch: Ints, slo_ms: Floats, quantile: Floats, rate_rps: Floats) -> Floats:
@@ -118,14 +185,24 @@ def longest_times(batch: Ints, slo_ms: Floats, quantile: Floats, rate_rps: Float
 
 def _alike(table: LoadTable, batch: Ints, processes: Ints, quantile: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yields what shares a row of the table, as places in the arrays made flat, and the row, shape (load,)."""
-    q = np.searchsorted(table.quantile, np.ravel(quantile) - TOLERANCE)
-    p, b = _no_more(table.processes, np.ravel(processes)), _no_more(table.batch, np.ravel(batch))
-    of_each = (q * table.processes.size + p) * table.batch.size + b
+    of_each = _row_keys(table, batch, processes, quantile)
     order = np.argsort(of_each.astype(np.int16), kind="stable")  # by radix, as there are few rows
     begins = np.flatnonzero(np.diff(of_each[order], prepend=-1))
     for begin, end in pairwise([*begins.tolist(), order.size]):
-        first = order[begin]
-        yield order[begin:end], latencies(int(q[first]), int(p[first]), int(b[first]))
+        q, p, b = np.unravel_index(of_each[order[begin]], _sizes(table))
+        yield order[begin:end], latencies(int(q), int(p), int(b))
+
+
+def _row_keys(table: LoadTable, batch: Ints, processes: Ints, quantile: Floats) -> Ints:
+    """Returns a number for the row of each, made flat: places in the table of quantile, processes, and batch."""
+    q = np.searchsorted(table.quantile, np.ravel(quantile) - TOLERANCE)
+    p, b = _no_more(table.processes, np.ravel(processes)), _no_more(table.batch, np.ravel(batch))
+    return np.asarray((q * table.processes.size + p) * table.batch.size + b)
+
+
+def _sizes(table: LoadTable) -> tuple[int, int, int]:
+    """Returns how many quantiles, processes and batches there are, in the order of `_row_keys`."""
+    return table.quantile.size, table.processes.size, table.batch.size
 
 
 def _no_more(nodes: Ints, of: Ints) -> Ints:

@@ -156,6 +156,26 @@ def test_the_best_point_is_the_one_that_carries_most_of_each_workload(rule):
     assert best.tolist() == [*every[:2].argmax(axis=1).tolist(), -1, 0]
 
 
+@pytest.mark.parametrize("rule", [RANDOM, TURNS])
+def test_the_best_of_many_points_is_the_one_that_a_look_at_all_of_them_finds(rule):
+    """Of equal ones the quickest; in groups that are looked up together, one without any that is quick enough."""
+    draw = np.random.default_rng(5)
+    groups = []
+    for fewest_ms in (1.0, 4.0, 300.0):
+        batch, processes = np.tile(np.arange(1, 65), 3), np.repeat([1, 2, 3], 64)
+        time_ms = fewest_ms * (1 + 0.2 * batch * processes**0.8) * draw.uniform(0.95, 1.05, batch.size)
+        twice = np.concatenate((np.arange(batch.size), [7, 90]))
+        points = points_of(batch[twice], processes[twice], time_ms[twice])
+        groups.append((points, Asked(draw.uniform(5, 400, 60), draw.uniform(1, 5000, 60), np.full(60, 0.99))))
+    for (points, asked), (best, most) in zip(groups, rule.best_of(groups), strict=True):
+        every = rule.greatest_rps(points, asked.of_each_point)
+        order = np.lexsort((points.processes, points.batch, points.latency_ms))
+        first = order[every[:, order].argmax(axis=1)]
+        assert best.tolist() == np.where(every.max(axis=1) > 0, first, -1).tolist()
+        assert most == pytest.approx(every.max(axis=1))
+    assert all((best >= 0).any() for best, _ in rule.best_of(groups[:2]))
+
+
 def test_latencies_that_are_rounded_down_do_not_make_batches_faster():
     rounded = OperatingPoints(np.array([8]), np.array([2]), np.array([49.0]), np.array([1000 * 16 / 51]), np.ones(1))
     assert carried(RANDOM, rounded, 10.0)[0] == 0

@@ -89,6 +89,25 @@ def test_larger_batches_more_processes_and_lower_quantiles_allow_no_less_from_tw
     assert allowed.max() == MOST
 
 
+def test_what_is_looked_up_at_once_is_what_a_search_in_each_row_finds():
+    """Also at SLOs that are latencies of the table, at its end, and of rows that were asked for before."""
+    table, draw, count = load_table(), np.random.default_rng(3), 400
+    loads = np.concatenate(([0.0], table.load))
+    for _ in range(2):
+        batch, processes = draw.integers(1, 300, count), draw.integers(1, 40, count)
+        quantile = draw.choice([0.5, 0.93, 0.99, 0.9999], count)
+        own = table.latency[np.isfinite(table.latency)]
+        slack = np.where(draw.random(count) < 0.5, draw.choice(own, count), 1.9 + draw.exponential(3, count))
+        slack[:20] = draw.integers(2, 200, 20)
+        found = greatest_loads(batch, processes, slack, quantile)
+        for b, p, s, q, load in zip(batch, processes, slack, quantile, found, strict=True):
+            of_each = np.searchsorted(table.quantile, q - 1e-9)
+            row_q, row_p, row_b = table.key.T
+            easier = (row_q == of_each) & (table.processes[row_p] <= p) & (table.batch[row_b] <= b)
+            fits = (table.latency[easier] <= s * (1 + 1e-9)).any(axis=0) & (s >= 2)
+            assert load == loads[np.count_nonzero(fits)]
+
+
 def test_below_twice_the_time_nothing_is_promised():
     assert looked_up(8, 1, 1.99, 0.5) == looked_up(8, 3, 1.99, 0.5) == 0
     assert looked_up(8, 1, 2 - 1e-12, 0.5) > 0
