@@ -7,7 +7,7 @@ units of the time T of a batch, for requests at random:
 - of one process, from the exact chain (latency_quantiles.py);
 - of processes that take single requests, from the exact distribution (single_requests.py);
 - of processes that take batches, simulated; what is tabled is above the estimate by its error (shared_batches.py,
-  and long_waits.py for quantiles from 0.995 on: up to 0.999 the less of both).
+  for quantiles of 0.995 to 0.999 the less of that and long_waits.py, beyond 0.999 rare_waits.py).
 
 What is asked for is rounded to the side on which less is promised:
 

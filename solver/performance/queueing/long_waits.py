@@ -1,5 +1,5 @@
 """
-Quantiles from 0.995 on of processes that take batches from one queue (shared_batches.py), on the careful side.
+Quantiles of 0.995 to 0.999 of processes that take batches from one queue (shared_batches.py), on the careful side.
 
 So few requests are late that hardly any is seen when all are simulated. Every late one, with a latency of more than
 2 T, waits longer than T: each of the p processes has begun a full batch of b others meanwhile, so at least p b wait

@@ -7,9 +7,10 @@ from sliceplan.solver.performance.queueing.batch_queue import batch_queue, great
 from sliceplan.solver.performance.queueing.latency_quantiles import latency_quantiles
 from sliceplan.solver.performance.queueing.load_table import MOST, greatest_loads, load_table
 from sliceplan.solver.performance.queueing.long_waits import long_quantiles
+from sliceplan.solver.performance.queueing.rare_waits import rare_quantiles
 from sliceplan.solver.performance.queueing.shared_batches import SharedBatches
 from sliceplan.solver.performance.queueing.single_requests import single_request_quantiles
-from sliceplan.solver.performance.queueing.table_file import LONG_SEEDS
+from sliceplan.solver.performance.queueing.table_file import LONG_SEEDS, RARE_SEED
 
 CASES = 14
 
@@ -60,10 +61,14 @@ def test_what_is_simulated_is_simulated_anew(processes, batch):
     at, queue = int(np.searchsorted(table.load, 0.88)), SharedBatches(processes, batch)
     of_these = (key[:, 1] == processes) & (key[:, 2] == batch)
     counted = np.flatnonzero(of_these & (key[:, 0] <= 0.999))
-    rising = np.flatnonzero(of_these & (key[:, 0] >= 0.995))
+    rising = np.flatnonzero(of_these & (key[:, 0] >= 0.995) & (key[:, 0] <= 0.999))
+    rare = np.flatnonzero(of_these & (key[:, 0] > 0.999))
     by_count = dict(zip(key[counted, 0], queue.quantiles(float(table.load[at]), key[counted, 0]), strict=True))
     risen = [long_quantiles(queue, float(table.load[at]), key[rising, 0], seed) for seed in LONG_SEEDS]
     by_rise = dict(zip(key[rising, 0], np.max(risen, axis=0), strict=True))
+    by_rise |= dict(
+        zip(key[rare, 0], rare_quantiles(queue, float(table.load[at]), key[rare, 0], RARE_SEED), strict=True)
+    )
     for row in np.flatnonzero(of_these).tolist():
         quantile = key[row, 0]
         anew = max(min(by_count.get(quantile, np.inf), by_rise.get(quantile, np.inf)), 2)

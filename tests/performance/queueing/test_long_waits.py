@@ -1,4 +1,4 @@
-"""Quantiles from 0.995 on of processes on one queue: against exact figures, plain simulation, requests one by one."""
+"""How a queue rises, for quantiles from 0.995 on: against exact figures, plain simulation, requests one by one."""
 
 import numpy as np
 import pytest
