@@ -48,19 +48,25 @@ def said_of(message):
 
 
 @pytest.fixture
-def page(window, address):
-    """Opens the page's tables; at the end, neither the browser's console nor Streamlit may have reported an error."""
+def tab(window):
+    """A tab with nothing in it; at the end, neither the browser's console nor Streamlit may have reported an error."""
     opened = window.new_page()
     opened.set_viewport_size({"width": 1280, "height": 1400})
     errors = []
     opened.on("console", lambda message: errors.append(said_of(message)) if is_error(message) else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(f"{address}/workloads")
-    expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=90_000)
     yield opened
     assert opened.get_by_test_id("stException").count() == 0
     assert errors == []
     opened.close()
+
+
+@pytest.fixture
+def page(tab, address):
+    """A tab with the page's tables."""
+    tab.goto(f"{address}/workloads")
+    expect(tab.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=90_000)
+    return tab
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from support.hostile_inputs import MARKDOWN, packed
 pytestmark = pytest.mark.browser
 
 
-def shown_by(browser, address, query, *, is_asked=False):
+def shown_by(window, address, query, *, is_asked=False):
     """
     Returns what the page shows of a link: its text, and everything foreign that became an element.
 
     `is_asked`: somebody has work of their own, and is asked first; what the question shows is looked at too.
     """
-    tab = browser.new_page()
+    tab = window.new_page()
     tab.goto(f"{address}/workloads?problem={query}")
     asked, found = "", []
     if is_asked:
@@ -46,24 +46,24 @@ def read(tab):
     return tab.inner_text("body"), found
 
 
-def test_a_link_that_cannot_be_opened_puts_nothing_of_its_own_on_the_page(browser, address):
+def test_a_link_that_cannot_be_opened_puts_nothing_of_its_own_on_the_page(window, address):
     """What it states was rendered as Markdown: foreign links and pictures in the page's own boxes."""
     fleet = [{"gpu": "A100-80GB", "sharing": [MARKDOWN[:50]]}]
-    text, found = shown_by(browser, address, packed(json.dumps({**GOOD, "fleet": fleet})))
+    text, found = shown_by(window, address, packed(json.dumps({**GOOD, "fleet": fleet})))
     assert "could not be opened" in text
     assert "http:\u2060//evil.example/x www\u2060.evil.example" in text
     assert not found
-    text, found = shown_by(browser, address, packed(json.dumps({**GOOD, MARKDOWN[60:]: 1})))
+    text, found = shown_by(window, address, packed(json.dumps({**GOOD, MARKDOWN[60:]: 1})))
     assert ":\u2060material/home:" in text
     assert not found
 
 
-def test_texts_of_a_problem_that_is_right_are_literal_too(page, browser, address):
+def test_texts_of_a_problem_that_is_right_are_literal_too(page, window, address):
     press(page, "Solve")
     price = {"gpu": "A100-80GB", "usd_per_gpu_hour": 1, "date": "2026-11", "source": MARKDOWN}
     book = {"name": "mine", "cloud": MARKDOWN, "region": "r", "commitment": "c", "prices": [price]}
     query = packed(json.dumps({**GOOD, "prices": "mine", "price_books": [book]}))
-    text, found = shown_by(browser, address, query, is_asked=True)
+    text, found = shown_by(window, address, query, is_asked=True)
     assert "It would take the place of what you work on" in text
     assert "![p](http:\u2060//evil.example/p.png)" in text
     assert not found

@@ -67,26 +67,26 @@ def assert_enter_opens_a_dialog_that_escape_closes(page):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export_in_the_dark(page, address, tmp_path):
-    page.emulate_media(color_scheme="dark")
-    page.goto(address)
-    expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
-    tab_to(page, page.get_by_role("button", name="Solve", exact=True))
-    page.keyboard.press("Enter")
-    expect(page.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
+def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export_in_the_dark(tab, address, tmp_path):
+    tab.emulate_media(color_scheme="dark")
+    tab.goto(address)
+    expect(tab.locator(".js-plotly-plot .bars path").first).to_be_visible()
+    tab_to(tab, tab.get_by_role("button", name="Solve", exact=True))
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
     for screen in SCREENS:
-        tab_to(page, page.get_by_role("link", name=screen, exact=True))
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name=screen, level=1)).to_be_visible()
-        page.locator('[data-test-script-state="notRunning"]').wait_for()
+        tab_to(tab, tab.get_by_role("link", name=screen, exact=True))
+        tab.keyboard.press("Enter")
+        expect(tab.get_by_role("heading", name=screen, level=1)).to_be_visible()
+        tab.locator('[data-test-script-state="notRunning"]').wait_for()
         if screen == "Plan":
-            take_away(page, tmp_path / "demo.plan.json")
+            take_away(tab, tmp_path / "demo.plan.json")
         if screen == "What-if":
-            tab_to(page, page.get_by_role("slider", name="Every rate"))
-            page.keyboard.press("ArrowRight")
-            expect(page.get_by_text("What if: every rate x 1.05", exact=True)).to_be_visible()
-    tab_to(page, page.get_by_role("button", name="Add a service"))
-    assert_enter_opens_a_dialog_that_escape_closes(page)
+            tab_to(tab, tab.get_by_role("slider", name="Every rate"))
+            tab.keyboard.press("ArrowRight")
+            expect(tab.get_by_text("What if: every rate x 1.05", exact=True)).to_be_visible()
+    tab_to(tab, tab.get_by_role("button", name="Add a service"))
+    assert_enter_opens_a_dialog_that_escape_closes(tab)
 
 
 def test_a_press_that_waited_for_a_table_opens_a_dialog_with_the_focus_inside(page):
