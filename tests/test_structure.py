@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 
 import pytest
 from problems.instances import ROOT
@@ -112,8 +113,13 @@ NAMES_THE_AGENT = {"extensions.py", "starting.py"}
 """The modules of the solver that know modules of the agent by name: what it adds, and its command line."""
 
 
+@cache
 def imported(path):
-    """Yields the absolute names of the project's modules that a file imports."""
+    """Returns the absolute names of the project's modules that a file imports."""
+    return tuple(_imported(path))
+
+
+def _imported(path):
     package = ("sliceplan", *path.relative_to(ROOT).parent.parts)
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
