@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.page_server import running_page
@@ -29,6 +30,12 @@ class Streamlit:
             await send({"type": "http.response.body", "body": b""})
 
 
+def to_its_end(coroutine):
+    """Runs a coroutine in a thread of its own; once a browser has been driven, the main thread's loop never ends."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
+
+
 def asked(guard, path, method="GET", kind="http", **headers):
     """Returns the status and the headers of the answer; of a connection, with which code it was closed."""
     sent = []
@@ -41,7 +48,7 @@ def asked(guard, path, method="GET", kind="http", **headers):
 
     given = [(name.replace("_", "-").encode(), str(text).encode()) for name, text in headers.items()]
     scope = {"type": kind, "path": path, "method": method, "headers": given}
-    asyncio.run(guard(scope, receive, send))
+    to_its_end(guard(scope, receive, send))
     if kind == "websocket":
         return [message["code"] for message in sent]
     return sent[0]["status"], {name.decode(): text.decode() for name, text in sent[0]["headers"]}
@@ -100,7 +107,7 @@ def test_uploads_that_are_under_way_count(served):
 
     guard._app = nested
     scope = {"type": "http", "path": "/_stcore/upload_file/a/1", "method": "PUT"}
-    asyncio.run(guard({**scope, "headers": [(b"content-length", str(MIB).encode())]}, None, None))
+    to_its_end(guard({**scope, "headers": [(b"content-length", str(MIB).encode())]}, None, None))
     assert statuses == [413, 0]
     assert not guard._coming
 
@@ -137,7 +144,7 @@ def test_files_are_looked_at_when_a_connection_ends(monkeypatch):
         while kept:
             await asyncio.sleep(0.01)
 
-    asyncio.run(asyncio.wait_for(closed_and_waited_for(), 30))
+    to_its_end(asyncio.wait_for(closed_and_waited_for(), 30))
 
 
 def test_of_many_who_were_let_in_the_last_are_known():
