@@ -16,10 +16,10 @@ import numpy as np
 from ...allocation.allocated import MpsGpu, renumbered
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
+from .asked_rows import AskedRows
 from .content_limit import content_limit
 from .figures import Content, Figures
 from .prices import MasterPrices
-from .program import carried_whole
 
 CELLS = 20
 """Of a question for the content that carries most."""
@@ -61,6 +61,7 @@ def set_apart(
     counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
     apart: list[Content] = []
     others = list(plan)
+    asked = AskedRows.of(resolved)
     part = SHORT
     while time.monotonic() < deadline:
         left = Counter(counts)
@@ -76,7 +77,7 @@ def set_apart(
             if part == LONG:
                 break
             part = LONG
-        gone = _served(resolved, apart)
+        gone = asked.served_whole(apart)
         others = [rest for one in others if (rest := _without(by_gpu[one.gpu.gpu], one, gone)) is not None]
         if not gone.all():
             others = _fewer(resolved, by_gpu, gone, others, apart, cheap, part)
@@ -103,14 +104,6 @@ def _carries_most(
     charge = np.where(barred, np.inf, np.where(there == 0, -elsewhere, 0.0))
     found = content_limit(figures, weights, charge, gap=1.0, cells=CELLS, deadline=deadline)
     return found.contents[0] if found.contents else None
-
-
-def _served(resolved: ResolvedProblem, apart: Sequence[Content]) -> np.ndarray:
-    """Tells of each workload whether contents have all that it asks for, shape (workload,)."""
-    n = len(resolved.required_rps)
-    least = np.array([one.min_replicas for one in resolved.problem.workloads])
-    replicas = sum((one.replicas(n) for one in apart), np.zeros(n))
-    return np.asarray(carried_whole(resolved, apart) & (replicas >= least))
 
 
 def _without(figures: Figures, content: Content, gone: np.ndarray) -> Content | None:

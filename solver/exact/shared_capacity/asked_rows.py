@@ -1,135 +1,145 @@
 """
-What the workloads ask of a plan, as rows of a linear program that counts requests/s, and the prices that its duals are.
+What the workloads ask of GPUs, beyond what others carry already, as rows of a linear program that counts requests/s.
 
-Each workload has a column of its own for what it goes without: all of its rate, or a replica.
+Each workload has a column of its own for what it goes without: all of its rate, or a replica. So there is a solution
+whatever the contents, and no price is beyond what that costs.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array, hstack, vstack
+from scipy.sparse import csr_array, hstack, vstack
 
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
+from .figures import Content
 from .prices import MasterPrices
 
 DEAR = 4.0
-"""
-What a workload that goes without costs, in the most valuable contents: so there is a solution whatever the columns,
-and no price is beyond that.
-"""
+"""What a workload that goes without costs, in the most valuable contents."""
+
+MET = 1e-9
+"""Part of a rate that may be missing by rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class PricedColumns:
-    """A program's solution."""
+class Parts:
+    """The best parts of contents."""
 
     prices: MasterPrices
-    dual: Floats
-    """Of the rows that are not what the workloads ask, shape (row,), not below 0."""
     columns: Floats
-    """How much of each, shape (column,), without those of what workloads go without."""
+    """How many GPUs have each, shape (content,)."""
     value: float
+    """With what going without costs."""
 
 
 @dataclass(frozen=True, eq=False)
 class AskedRows:
-    """Rates, most and least replicas, each sum of columns at most `at_most`; arrays have the shape (workload,)."""
+    """Rates, most and least replicas; arrays have the shape (workload,)."""
 
+    rate_rps: Floats
+    """The whole rates."""
     required_rps: Floats
-    free: np.ndarray
-    """
-    Whether its rate has a row. Who may have one replica only has none: contents have it with all of its rate or not
-    at all (figures.py).
-    """
-    limited: np.ndarray
-    """Whether its greatest number of replicas has one."""
-    most: Floats
+    """What is still asked for; 0: nothing."""
     least: Floats
+    most: Floats
+    """inf: any number."""
+    once: np.ndarray
+    """
+    Whether it may have one replica only: contents have it with all of its rate or not at all (figures.py), so its rate
+    has no row.
+    """
 
     @classmethod
-    def of(cls, resolved: ResolvedProblem) -> "AskedRows":
+    def of(cls, resolved: ResolvedProblem) -> Self:
         """Returns the rows of a problem."""
         workloads = resolved.problem.workloads
         return cls(
             resolved.required_rps,
-            np.array([one.max_replicas != 1 for one in workloads], dtype=np.bool_),
-            np.array([one.max_replicas is not None for one in workloads], dtype=np.bool_),
-            np.array([float(one.max_replicas or 0) for one in workloads]),
+            resolved.required_rps,
             np.array([float(one.min_replicas) for one in workloads]),
+            np.array([np.inf if one.max_replicas is None else float(one.max_replicas) for one in workloads]),
+            np.array([one.max_replicas == 1 for one in workloads], dtype=np.bool_),
         )
 
-    @property
-    def at_most(self) -> Floats:
-        """What the rows are at most, shape (row,)."""
-        return np.concatenate([-np.ones(int(self.free.sum())), self.most[self.limited], -self.least])
+    def beside(self, contents: Sequence[Content]) -> Self:
+        """Returns the rows of what contents leave."""
+        n = len(self.rate_rps)
+        carried = sum((one.rates(n) for one in contents), np.zeros(n))
+        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        required = self.required_rps - carried
+        return replace(
+            self,
+            required_rps=np.where(required > MET * self.rate_rps, required, 0.0),
+            least=np.maximum(self.least - replicas, 0.0),
+            most=np.maximum(self.most - replicas, 0.0),
+        )
 
-    def matrix(self, workload: Ints, column: Ints, carried_rps: Floats, replicas: Floats, columns: int) -> csr_array:
-        """
-        Returns the rows, shape (row, columns + workload): those of what goes without come last.
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Whether its rate has a row."""
+        return ~self.once & (self.required_rps > 0)
 
-        Parameters
-        ----------
-        workload, column, carried_rps, replicas
-            Shape (entry,): how many residents of a workload a column has, and what they carry.
-        """
-        n = len(self.required_rps)
-        shape = (n, columns)
-        share = coo_array((carried_rps / self.required_rps[workload], (workload, column)), shape).tocsr()
-        number = coo_array((replicas, (workload, column)), shape).tocsr()
-        own = csr_array(np.eye(n))
-        nobody = csr_array((int(self.limited.sum()), n))
-        without = vstack([-own[self.free], nobody, -own])
-        there = vstack([-share[self.free], number[self.limited], -number])
-        return csr_array(hstack([there, without]))
+    @cached_property
+    def limited(self) -> np.ndarray:
+        """Whether its greatest number of replicas has a row."""
+        return np.isfinite(self.most)
 
-    def best(
-        self,
-        value: Floats,
-        asked: csr_array,
-        there: Any,
-        at_most: Floats,
-        *,
-        unit: float,
-        method: Literal["highs", "highs-ds"],
-        time_limit_s: float | None = None,
-    ) -> PricedColumns | None:
+    def are_met_by(self, contents: Sequence[Content]) -> bool:
+        """Tells whether contents carry every rate with as many replicas as are allowed."""
+        n = len(self.rate_rps)
+        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        return bool(self.served_whole(contents).all() and (replicas <= self.most).all())
+
+    def served_whole(self, contents: Sequence[Content]) -> np.ndarray:
+        """Tells of each workload whether contents have all that it asks for, shape (workload,)."""
+        n = len(self.rate_rps)
+        carried = sum((one.rates(n) for one in contents), np.zeros(n))
+        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        return np.asarray((carried >= self.required_rps - MET * self.rate_rps) & (replicas >= self.least))
+
+    def best_parts(self, value: Floats, rates: Floats, replicas: Floats, of_type: Floats, gpus: Floats) -> Parts:
         """
-        Returns the most that columns are worth together; None: there was no time.
+        Returns the parts of contents that are worth most together.
 
         Parameters
         ----------
         value
-            Shape (column,).
-        asked
-            These rows for the columns (`matrix`).
-        there, at_most
-            Further rows, sparse and of the shape (row, column), and what they are at most, shape (row,).
-        unit
-            About what one of the most valuable contents is worth, above 0: going without is priced in it.
+            Shape (content,).
+        rates, replicas
+            Shape (content, workload): requests/s and residents of each.
+        of_type, gpus
+            Shape (type, content) and (type,): which GPU type each needs, and how many there are.
         """
-        n = len(self.required_rps)
-        own = len(self.at_most)
-        matrix: Any = vstack([asked, hstack([there, csr_array((len(at_most), n))])])
+        n, free, limited = len(self.rate_rps), self.free, self.limited
+        unit = float(value.max(initial=0.0)) or 1.0
+        share, number = csr_array((rates[:, free] / self.rate_rps[free]).T), csr_array(replicas.T)
+        there = vstack([-share, -number, number[limited], csr_array(of_type)])
+        own, nobody = csr_array(np.eye(n)), csr_array((int(limited.sum()) + len(gpus), n))
+        without: Any = vstack([-own[free], -own, nobody])
         answer = linprog(
             np.concatenate([-value / unit, np.full(n, DEAR)]),
-            A_ub=matrix,
-            b_ub=np.concatenate([self.at_most, at_most]),
-            method=method,
-            options={} if time_limit_s is None else {"time_limit": time_limit_s},
+            A_ub=hstack([there, without]),
+            b_ub=np.concatenate(
+                [-self.required_rps[free] / self.rate_rps[free], -self.least, self.most[limited], gpus]
+            ),
+            method="highs-ds",
         )
-        if answer.status != 0 or answer.x is None or answer.fun is None:
-            return None
+        # Whoever goes without is a solution, and no time limit ends it.
+        assert answer.status == 0, answer.message
+        assert answer.x is not None
+        assert answer.fun is not None
         dual = np.maximum(-np.asarray(answer.ineqlin.marginals) * unit, 0.0)
-        columns = np.asarray(answer.x[: len(value)])
-        return PricedColumns(self._prices(dual[:own]), dual[own:], columns, -float(answer.fun) * unit)
-
-    def _prices(self, dual: Floats) -> MasterPrices:
-        """Returns the prices that the rows' duals are, shape (row,), not below 0."""
-        n, free, limited = len(self.required_rps), int(self.free.sum()), int(self.limited.sum())
         of_rate, of_more = np.zeros(n), np.zeros(n)
-        of_rate[self.free] = dual[:free] / self.required_rps[self.free]
-        of_more[self.limited] = dual[free : free + limited]
-        return MasterPrices(of_rate, of_more, dual[free + limited :].copy())
+        of_rates, of_less, of_limited, _ = np.split(dual, np.cumsum([int(free.sum()), n, int(limited.sum())]))
+        of_rate[free] = of_rates / self.rate_rps[free]
+        of_more[limited] = of_limited
+        return Parts(
+            MasterPrices(of_rate, of_more, of_less.copy()),
+            np.asarray(answer.x[: len(value)]),
+            -float(answer.fun) * unit,
+        )

@@ -1,5 +1,14 @@
-"""Which residents get which share of a GPU, worth most together: a dynamic program over units and residents."""
+"""
+Which residents get which share of a GPU, worth most together: a dynamic program over units and residents, cell by cell.
 
+Whoever may be there once needs a stage of its own in the program, which costs as much as all others together. So at
+first nobody has one, as if all might be there any number of times, which is worth no less; who then is there twice, and
+may not be, gets a stage, until nobody is, or the cell is worth no more than is asked (decremental state-space
+relaxation: Righini and Salani, Networks 51, 2008, for routes that visit a customer twice). Each round's answer is a
+limit. Many cells are dealt at once, as arrays.
+"""
+
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,79 +16,136 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ...performance.interference.prediction import Floats, Ints
 
+NOBODY = -1
+"""In place of a workload that has no stage."""
 
-@dataclass(frozen=True)
+Placed = tuple[tuple[int, int], ...]
+"""Workload and units of each resident."""
+
+
+@dataclass(frozen=True, eq=False)
 class Dealt:
-    """The shares in units that are worth most together."""
+    """The shares in units that are worth most together, in each cell."""
 
-    most: float
+    most: Floats
+    """Shape (cell,)."""
     of_units: Floats
-    """Shape (unit + 1,): the most with at most so many units."""
-    anybody: tuple[int, ...]
-    """Of those who may be there any number of times."""
-    once: tuple[tuple[int, int], ...]
-    """Row and units of those who may be there once."""
+    """Shape (cell, unit + 1): the most with at most so many units and one resident less."""
+    placed: tuple[Placed, ...]
+    """For each cell. Where it is worth no more than is asked, somebody may be there too often."""
+    apart: np.ndarray
+    """Shape (cell, workload): who has a stage in the end."""
 
 
-def dealt(anybody: Floats, once: Floats, residents: int) -> Dealt:
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """What the stages found: shape (cell, resident + 1, unit + 1) each, of at most so many residents and units."""
+
+    anybody: Floats
+    """Shape (cell, unit + 1): what the best of those without a stage is worth."""
+    whose: Ints
+    """Shape (cell, unit + 1): who that is."""
+    before: list[Floats]
+    """Those before each of the stages of single workloads, and last those after all."""
+    stages: Ints
+    """Shape (cell, stage): whose they are."""
+
+
+def dealt(worth: Floats, once: np.ndarray, residents: Ints, apart: np.ndarray, enough: Floats) -> Dealt:
     """
-    Returns the shares of at most so many residents that fit together and are worth most.
+    Returns the shares of at most so many residents that fit together and are worth most, in each cell.
 
     Parameters
     ----------
-    anybody
-        Shape (unit + 1,): what the best of those with any number of residents is worth with so many units; of 0: 0.
+    worth
+        Shape (cell, workload, unit + 1): what each is worth with so many units, not below 0; of 0 units: 0.
     once
-        Shape (row, unit + 1): the same of each who may be there once.
+        Shape (workload,): whether it may be there once only.
+    residents
+        Shape (cell,): at most, at least 1.
+    apart
+        Shape (cell, workload): who has a stage to begin with.
+    enough
+        Shape (cell,): what is worth no more need not be dealt as `once` says.
     """
-    units = len(anybody) - 1
-    every = np.concatenate([np.full((residents + 1, units), -np.inf), np.zeros((residents + 1, units + 1))], axis=1)
-    most = every[:, units:]
-    """Shape (resident, unit): of at most so many residents with at most so many units."""
-    left = sliding_window_view(every, units + 1, axis=1)[:, ::-1].transpose(1, 0, 2)
-    """Shape (share, resident, unit): `most` with so much less; -inf: that is more than there is."""
+    cells, _, units = worth.shape
+    apart = apart & once
+    most, of_units = np.zeros(cells), np.zeros((cells, units))
+    placed: list[Placed] = [()] * cells
+    # Tables have a row for each resident: cells of few go apart from those of many.
+    for size in np.unique(np.frexp(residents)[1]).tolist():
+        still = np.flatnonzero(np.frexp(residents)[1] == size)
+        while len(still):
+            tables = _tables(worth[still], int(residents[still].max()), apart[still])
+            last = tables.before[-1]
+            again = []
+            for row, (cell, number) in enumerate(zip(still.tolist(), residents[still].tolist(), strict=True)):
+                most[cell], of_units[cell] = last[row, number, -1], last[row, number - 1]
+                placed[cell] = _placed(tables, worth[cell], row, number)
+                there = Counter(workload for workload, _ in placed[cell])
+                often = [workload for workload, times in there.items() if times > 1 and once[workload]]
+                if often and most[cell] > enough[cell]:
+                    apart[cell, often] = True
+                    again.append(cell)
+            still = np.array(again, dtype=np.int64)
+    return Dealt(most, of_units, tuple(placed), apart)
+
+
+def _tables(worth: Floats, residents: int, apart: np.ndarray) -> _Tables:
+    """Returns the tables of the program in which those who are `apart` have stages, shape (cell, workload)."""
+    cells, workloads, units = worth.shape
+    others = np.where(apart[:, :, None], 0.0, worth)
+    whose = others.argmax(axis=1) if workloads else np.zeros((cells, units), dtype=np.int64)
+    anybody = others.max(axis=1, initial=0.0)
+    nothing = np.zeros((cells, residents + 1, units))
+    every = np.concatenate([np.full((cells, residents + 1, units - 1), -np.inf), nothing], axis=2)
+    table = every[:, :, units - 1 :]
+    useful = _useful(anybody)
+    left = sliding_window_view(every, units, axis=2)[:, :, ::-1]
+    """Shape (cell, resident, share, unit): the table with so much less; -inf: that is more than there is."""
     for k in range(1, residents + 1):
-        np.max(left[:, k - 1] + anybody[:, None], axis=0, out=most[k])
-        if np.array_equal(most[k], most[k - 1]):  # nor do further residents add anything
-            most[k:] = most[k]
+        np.max(left[:, k - 1, useful] + anybody[:, useful, None], axis=1, out=table[:, k])
+        if np.array_equal(table[:, k], table[:, k - 1]):  # nor do further residents add anything
+            table[:, k:] = table[:, k, None]
             break
-    of_anybody, before = most.copy(), []
-    useful, shares_of = _useful(once, residents)
-    for row, shares in zip(useful, shares_of, strict=True):
-        before.append(most.copy())
-        with_it = (left[shares, :-1] + once[row, shares][:, None, None]).max(axis=0)
-        np.maximum(most[1:], with_it, out=most[1:])
-    k, at, now = residents, units, most
-    own: list[tuple[int, int]] = []
-    for row, without in zip(reversed(useful), reversed(before), strict=True):
-        if k and now[k, at] > without[k, at]:
-            share = int((without[k - 1, at::-1] + once[row, : at + 1]).argmax())
-            own.append((row, share))
+    number = apart.sum(axis=1)
+    stages = np.full((cells, int(number.max(initial=0))), NOBODY)
+    cell, workload = np.nonzero(apart)
+    stages[cell, np.arange(len(cell)) - np.repeat(np.cumsum(number) - number, number)] = workload
+    before = [table.copy()]
+    for stage in stages.T:
+        own = np.where(stage[:, None] == NOBODY, 0.0, worth[np.arange(cells), stage])
+        now = before[-1].copy()
+        for share in _useful(own).tolist():
+            if share:
+                with_it = before[-1][:, :-1, : units - share] + own[:, share, None, None]
+                np.maximum(now[:, 1:, share:], with_it, out=now[:, 1:, share:])
+        before.append(now)
+    return _Tables(anybody, whose, before, stages)
+
+
+def _useful(of_share: Floats) -> Ints:
+    """Returns the shares that are worth more than any smaller one in some cell, and 0; shape (cell, unit + 1)."""
+    before = np.maximum.accumulate(of_share, axis=1)[:, :-1]
+    return np.concatenate([[0], 1 + np.flatnonzero((of_share[:, 1:] > before).any(axis=0))])
+
+
+def _placed(tables: _Tables, worth: Floats, row: int, number: int) -> Placed:
+    """Returns who is where in a best choice of a cell, of at most so many residents; `worth`: of the cell."""
+    k, at = number, worth.shape[1] - 1
+    found = []
+    for stage in range(tables.stages.shape[1] - 1, -1, -1):
+        workload = int(tables.stages[row, stage])
+        without = tables.before[stage][row]
+        if workload != NOBODY and k and tables.before[stage + 1][row, k, at] > without[k, at]:
+            share = int((without[k - 1, at::-1] + worth[workload, : at + 1]).argmax())
+            found.append((workload, share))
             k, at = k - 1, at - share
-        now = without
-    placed: list[int] = []
-    for j in range(k, 0, -1):
-        if of_anybody[j, at] > of_anybody[j - 1, at]:
-            placed.append(int((of_anybody[j - 1, at::-1] + anybody[: at + 1]).argmax()))
-            at -= placed[-1]
-    return Dealt(float(most[residents, units]), most[residents].copy(), tuple(placed), tuple(own))
-
-
-def _useful(once: Floats, residents: int) -> tuple[list[int], list[Ints]]:
-    """
-    Returns the rows that some best choice is made of, and the shares in units of each.
-
-    Of those who may be there once, whoever has a share of u units in a choice and is not among the best K for u, K
-    residents being allowed, leaves one of these K out of it, who is worth no less in its place; and a share is of no
-    use that is worth no more than a smaller one. So there is a best choice of those shares alone for which it is
-    neither: an exchange makes it worth more, or take fewer units for as much, or rows that come first for as much.
-    """
-    if not len(once):
-        return [], []
-    best = once > np.maximum.accumulate(np.pad(once, ((0, 0), (1, 0)))[:, :-1], axis=1)
-    if len(once) > residents:
-        order = np.argsort(-once, axis=0, kind="stable")[residents:]
-        np.put_along_axis(best, order, False, axis=0)
-    rows, shares = np.nonzero(best)
-    starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    return rows[starts].tolist(), np.split(shares, starts)[1:]
+    table = tables.before[0][row]
+    while k and table[k, at] > 0:
+        if table[k, at] > table[k - 1, at]:
+            share = int((table[k - 1, at::-1] + tables.anybody[row, : at + 1]).argmax())
+            found.append((int(tables.whose[row, share]), share))
+            at -= share
+        k -= 1
+    return tuple(found)

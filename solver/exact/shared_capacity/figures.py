@@ -32,6 +32,11 @@ class Content:
         carried = np.array(self.carried, dtype=np.float64)
         return np.asarray(np.bincount(self.gpu.workloads, weights=carried, minlength=workloads), dtype=np.float64)
 
+    def worth(self, price: Floats, charge: Floats) -> float:
+        """Returns what it is worth at prices of a request/s and of a resident, shape (workload,)."""
+        residents = zip(self.gpu.residents, self.carried, strict=True)
+        return sum(float(price[one.workload]) * rps - float(charge[one.workload]) for one, rps in residents)
+
     def replicas(self, workloads: int) -> Ints:
         """Returns how many residents each workload has, shape (workload,)."""
         return np.bincount(self.gpu.workloads, minlength=workloads)
@@ -55,7 +60,7 @@ class Choices:
         return np.flatnonzero(np.diff(key, prepend=-1))
 
     def of(self, kept: np.ndarray) -> "Choices":
-        """Returns some of them; `kept`, shape (choice,): whether."""
+        """Returns some of them; `kept`, shape (choice,): whether; or which."""
         demands = tuple(own[kept] for own in self.demands)
         return Choices(self.workload[kept], self.units[kept], self.batch[kept], demands)
 
@@ -102,13 +107,13 @@ class Figures:
         """What a resident asks for at least, a number a channel."""
         return tuple(float(own.min(initial=np.inf)) if len(own) else 0.0 for own in self.choices.demands)
 
-    def carried_among(self, choices: Choices, totals: Sequence[float], residents: int) -> Floats:
+    def carried_among(self, choices: Choices, totals: Sequence[float | Floats], residents: int | Ints) -> Floats:
         """
         Returns requests/s within the latency limit, 0 for those too slow or with less than they have to carry.
 
-        `totals`: what all residents ask for together, a number a channel. Of lower limits of totals and residents it is
-        an upper limit: latency never falls with either, and all together ask for no less than each does itself, and
-        every other at least.
+        `totals`: what all residents ask for together, for all choices or each. Of lower limits of totals and residents
+        it is an upper limit: latency never falls with either, and all together ask for no less than each does itself,
+        and every other at least.
         """
         asked = tuple(
             np.maximum(total, own + (residents - 1) * least)
@@ -116,7 +121,7 @@ class Figures:
         )
         return self.carried_beside(choices, asked, residents)
 
-    def carried_beside(self, choices: Choices, totals: Channels, residents: int) -> Floats:
+    def carried_beside(self, choices: Choices, totals: Channels, residents: int | Ints) -> Floats:
         """
         Returns requests/s within the latency limit, 0 for those too slow or with less than they have to carry.
 
@@ -129,21 +134,49 @@ class Figures:
         in_time = latency <= self.limit_ms[workload] * (1 + TOLERANCE)
         return np.where(in_time & (throughput >= self.least_rps[workload]), throughput, 0.0)
 
+    def asked(self, content: Content) -> Floats:
+        """Returns what residents ask for together, shape (channel,)."""
+        residents = content.gpu.residents
+        workload, batch = np.array([one.workload for one in residents]), np.array([one.batch for one in residents])
+        percent = np.array([one.percent for one in residents])
+        ability = self.mps.model.ability_rps(workload, batch, percent)
+        return np.array([own.sum() for own in self.mps.model.demands_at(workload, ability)])
+
     def content(self, residents: Sequence[Resident]) -> Content | None:
         """Returns residents with what they carry; without those too slow, without memory or carrying too little."""
-        mps, kept = self.mps, list(residents)
-        while kept:
-            workload = np.array([[one.workload for one in kept]])
-            needed = mps.demand_mib[workload[0]]
-            if len(kept) > mps.clients or needed.sum() > mps.memory_mib:
-                kept.pop()
-                continue
-            figures = mps.model.predict(
-                workload, np.array([[one.batch for one in kept]]), np.array([[one.percent for one in kept]])
-            )
-            late = figures.latency_ms[0] / self.limit_ms[workload[0]]
-            little = figures.throughput_rps[0] < self.least_rps[workload[0]]
-            if late.max() <= 1 + TOLERANCE and not little.any():
-                return Content(MpsGpu(mps.gpu, tuple(kept)), tuple(figures.throughput_rps[0].tolist()))
-            kept.pop(int(np.where(little, 2 * late.max(), late).argmax()))
-        return None
+        return self.contents([residents])[0]
+
+    def contents(self, sets: Sequence[Sequence[Resident]]) -> list[Content | None]:
+        """Returns the content of each set of residents, as `content` does; None: nobody is left."""
+        mps = self.mps
+        width = max(map(len, sets), default=0)
+        figures = np.zeros((len(sets), width, 3))
+        for row, residents in enumerate(sets):
+            figures[row, : len(residents)] = [(one.workload, one.batch, one.percent) for one in residents] or 0.0
+        workload, batch = figures[:, :, 0].astype(np.int64), figures[:, :, 1].astype(np.int64)
+        percent = np.where(np.arange(width) < mps.clients, figures[:, :, 2], 0.0)
+        asked = np.cumsum(np.where(percent > 0, mps.demand_mib[workload], 0.0), axis=1)
+        percent = np.where(asked <= mps.memory_mib, percent, 0.0)
+        carried, limit, least = np.zeros_like(percent), self.limit_ms[workload], self.least_rps[workload]
+        open_ = np.flatnonzero((percent > 0).any(axis=1)) if width else np.zeros(0, dtype=np.int64)
+        while len(open_):
+            there = percent[open_] > 0
+            found = mps.model.predict(workload[open_], batch[open_], percent[open_])
+            late = np.where(there, found.latency_ms / limit[open_], 0.0)
+            little = there & (found.throughput_rps < least[open_])
+            carried[open_] = found.throughput_rps
+            worst = np.where(little, np.inf, late)
+            leaves = (worst > 1 + TOLERANCE) & (worst == worst.max(axis=1, keepdims=True))
+            first = leaves & (np.cumsum(leaves, axis=1) == 1)
+            percent[open_] = np.where(first, 0.0, percent[open_])
+            open_ = open_[first.any(axis=1) & (there & ~first).any(axis=1)]
+        return [
+            self._content(residents, here, rps) for residents, here, rps in zip(sets, percent > 0, carried, strict=True)
+        ]
+
+    def _content(self, residents: Sequence[Resident], there: np.ndarray, carried: Floats) -> Content | None:
+        """Returns those of residents who are there, with what they carry; None: nobody is."""
+        at = np.flatnonzero(there[: len(residents)]).tolist()
+        if not at:
+            return None
+        return Content(MpsGpu(self.mps.gpu, tuple(residents[i] for i in at)), tuple(carried[at].tolist()))

@@ -1,12 +1,14 @@
 """The contents that are known: what each of them, and the most valuable of a GPU type, is worth at prices."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from ...allocation.allocated import MpsGpu
 from ...performance.interference.prediction import Floats
+from .asked_rows import AskedRows, Parts
 from .figures import Content
+from .near_contents import NearContents
 from .prices import MasterPrices
 
 
@@ -14,10 +16,11 @@ class KnownContents:
     """Contents in the order in which they came, each once."""
 
     def __init__(self, weights: Floats) -> None:
+        """Begins with none; `weights`, shape (workload,): what a request/s counts."""
         self._weights = weights
         self._contents: dict[MpsGpu, Content] = {}
-        self._rates: list[Floats] = []
-        self._replicas: list[Floats] = []
+        # Shape (content or more, workload): places that are free come last.
+        self._rates, self._replicas = np.zeros((0, len(weights))), np.zeros((0, len(weights)))
 
     def __len__(self) -> int:
         return len(self._contents)
@@ -31,16 +34,19 @@ class KnownContents:
         n = len(self._weights)
         for one in contents:
             if one.gpu not in self._contents:
+                at = len(self._contents)
                 self._contents[one.gpu] = one
-                self._rates.append(one.rates(n))
-                self._replicas.append(one.replicas(n).astype(np.float64))
+                if at == len(self._rates):
+                    more = np.zeros((max(at, 64), n))
+                    self._rates = np.concatenate([self._rates, more])
+                    self._replicas = np.concatenate([self._replicas, more])
+                self._rates[at], self._replicas[at] = one.rates(n), one.replicas(n)
 
     def worth(self, prices: MasterPrices) -> Floats:
         """Returns what each is worth at prices, shape (content,)."""
         price, charge = prices.of(self._weights)
-        if not self._contents:
-            return np.zeros(0)
-        return np.asarray(np.array(self._rates) @ price - np.array(self._replicas) @ charge, dtype=np.float64)
+        number = len(self)
+        return np.asarray(self._rates[:number] @ price - self._replicas[:number] @ charge, dtype=np.float64)
 
     def most(self, prices: MasterPrices, gpus: Iterable[str]) -> dict[str, float]:
         """Returns GPU type -> what the most valuable content of it is worth, not below 0."""
@@ -49,8 +55,62 @@ class KnownContents:
             found[content.gpu.gpu] = max(found[content.gpu.gpu], worth)
         return found
 
-    def best_of(self, gpu: str, prices: MasterPrices) -> list[Content]:
-        """Returns those of a GPU type, the most valuable first."""
-        worth = self.worth(prices)
-        contents = self.all()
-        return [contents[i] for i in np.argsort(-worth, kind="stable") if contents[i].gpu.gpu == gpu]
+    def best_of(self, gpu: str, prices: MasterPrices, usable: np.ndarray | None = None) -> list[Content]:
+        """Returns those of a GPU type, the most valuable first; `usable`: of these, shape (content,)."""
+        worth, contents = self.worth(prices), self.all()
+        order = np.argsort(-worth, kind="stable").tolist()
+        return [contents[i] for i in order if contents[i].gpu.gpu == gpu and (usable is None or usable[i])]
+
+    def usable(self, asked: AskedRows, gpus: Mapping[str, int]) -> np.ndarray:
+        """Tells which of them give nobody more replicas than are allowed, on GPUs that there are; shape (content,)."""
+        there = np.array([gpus[one.gpu.gpu] > 0 for one in self._contents.values()], dtype=np.bool_)
+        return np.asarray(there & (self._replicas[: len(self)] <= asked.most).all(axis=1))
+
+    def best_parts(self, asked: AskedRows, gpus: Mapping[str, int], usable: np.ndarray | None = None) -> Parts:
+        """
+        Returns the best parts of contents, where a workload may go without.
+
+        Parameters
+        ----------
+        gpus
+            GPU type -> how many there are.
+        usable
+            Of these, shape (content,); None: of all.
+        """
+        rows = np.arange(len(self)) if usable is None else np.flatnonzero(usable)
+        names = [one.gpu.gpu for one in self._contents.values()]
+        of_type = np.array([[float(names[i] == gpu) for i in rows] for gpu in gpus]).reshape(len(gpus), -1)
+        rates = self._rates[rows]
+        there = np.array([float(own) for own in gpus.values()])
+        return asked.best_parts(rates @ self._weights, rates, self._replicas[rows], of_type, there)
+
+    def add_near(
+        self,
+        near: Mapping[str, NearContents],
+        prices: MasterPrices,
+        number: int,
+        *,
+        usable: np.ndarray | None = None,
+        barred: np.ndarray | None = None,
+    ) -> None:
+        """
+        Adds contents near the most valuable ones of each GPU type.
+
+        Parameters
+        ----------
+        number
+            Of those near which others are looked for.
+        usable
+            Which these may be, shape (content,); None: all.
+        barred
+            Who may not be there, shape (workload,); None: all may.
+        """
+        price, charge = prices.of(self._weights)
+        if barred is not None:
+            charge = np.where(barred, np.inf, charge)
+        for gpu, own in near.items():
+            best = self.best_of(gpu, prices, usable)
+            of_number: dict[int, Content] = {}
+            for one in best:
+                of_number.setdefault(len(one.gpu.residents), one)
+            self.add(own.found(price, charge, dict.fromkeys([*best[:number], *of_number.values()])))

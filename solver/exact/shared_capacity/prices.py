@@ -13,8 +13,8 @@ For any y, r, s >= 0 every plan, of whatever contents, has at most
 
 where V_g >= 0 is at least what any content of g is worth at (a_w + y_w) a request/s less r_w - s_w a resident: the
 plan's value is at most sum_p z_p sum_w ((a_w + y_w) h_pw - (r_w - s_w) m_pw) - sum y R + sum r M - sum s m, as rates
-and replicas are kept. V_g is that of content_limit.py. Good prices are those of a linear program, over known contents
-(program.py) or over parts of contents (cell_prices.py).
+and replicas are kept. V_g is that of content_limit.py. Good prices are those of a linear program over known contents
+(asked_rows.py).
 """
 
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ from sliceplan.solver.allocation.allocated import CutGpu, MpsGpu
 from sliceplan.solver.exact.shared_capacity import answer as module
 from sliceplan.solver.exact.shared_capacity.answer import most_capacity_shared
 
-ASKS = {"price_at_least_cost", "price", "sharpen"}
-
 
 @pytest.fixture
 def heard(monkeypatch):
@@ -35,7 +33,9 @@ def heard(monkeypatch):
                     found.append(name)
                     if name == "begin":
                         assert of[0] == [one for one in gpus or () if isinstance(one, MpsGpu)]
-                    return next(told.get(name, iter(())), False) if name in ASKS else None
+                    if name == "mixed":
+                        return iter(told.get(name, ()))
+                    return next(told.get(name, iter(())), False) if name == "ask" else None
 
                 return step
 
@@ -45,7 +45,11 @@ def heard(monkeypatch):
         monkeypatch.setattr(
             module, "solve_mixed_fleet", lambda *_, **__: SimpleNamespace(stopped="time_limit", gpus=gpus)
         )
-        resolved = SimpleNamespace(problem=SimpleNamespace(settings=SimpleNamespace(capacity_weights="equal")))
+        resolved = SimpleNamespace(
+            problem=SimpleNamespace(
+                settings=SimpleNamespace(capacity_weights="equal"), workloads=[SimpleNamespace(max_replicas=1)]
+            )
+        )
 
         def said(one):
             assert one.limited  # whatever comes, time may end before it
@@ -57,30 +61,28 @@ def heard(monkeypatch):
     return steps
 
 
-FIRST = ["begin", "said", "set_apart", "said", "carry_more", "said"]
-LAST = ["mix", "said", "carry_more"]
+FIRST = ["begin", "said", "set_apart", "said", "carry_more", "said", "price_at_least_cost", "improve_prices"]
+LAST = ["said", "mixed", "carry_more"]
 
 
 @pytest.mark.parametrize(
-    ("time_limit_s", "told", "between"),
+    ("asks", "between"),
     [
-        # With little time prices of cells; else of least cost, and of cells where there are none.
-        (2.9, {}, ["price_in_cells", "said", "price", "sharpen", "said"]),
-        (3.0, {}, ["price_at_least_cost", "price_in_cells", "said", "price", "sharpen", "said"]),
-        (9.0, {}, ["price_at_least_cost", "price_in_cells", "said", "price", "sharpen", "said"]),
-        (9.0, {"price_at_least_cost": [True]}, ["price_at_least_cost", "said", "price", "sharpen", "said"]),
+        ([], ["ask"]),
         # As long as something is learnt.
-        (
-            2.0,
-            {"price": [True, False, False], "sharpen": [True, False]},
-            ["price_in_cells", "said", "price", "said", "price", "sharpen", "said", "price", "sharpen", "said"],
-        ),
+        ([True], ["ask", "said", "improve_prices", "ask"]),
+        ([True, True], ["ask", "said", "improve_prices", "ask", "said", "improve_prices", "ask"]),
     ],
 )
-def test_what_every_step_finds_is_said_before_the_next_one(heard, time_limit_s, told, between):
-    steps, last = heard(time_limit_s, **{name: iter(values) for name, values in told.items()})
+def test_what_every_step_finds_is_said_before_the_next_one(heard, asks, between):
+    steps, last = heard(60.0, ask=iter(asks))
     assert steps == [*FIRST, *between, *LAST]
     assert not last.limited
+
+
+def test_each_better_plan_is_said(heard):
+    steps, _ = heard(60.0, mixed=[None, None])
+    assert steps == [*FIRST, "ask", "said", "mixed", "said", "said", "carry_more"]
 
 
 def test_a_plan_of_least_cost_is_what_the_search_begins_with(heard):
@@ -90,11 +92,12 @@ def test_a_plan_of_least_cost_is_what_the_search_begins_with(heard):
 
 
 def test_a_plan_that_is_near_its_limit_needs_no_more_prices(heard):
-    steps, _ = heard(2.0, done_after=len(FIRST))
-    assert steps == [*FIRST, "price_in_cells", "said", *LAST]
+    steps, _ = heard(60.0, done_after=len(FIRST))
+    assert steps == [*FIRST, *LAST]
 
 
 def test_without_time_the_end_says_that_time_was_short(heard):
     steps, last = heard(-1.0)
     assert steps[-1] == "carry_more"
+    assert "ask" not in steps
     assert last.limited

@@ -12,9 +12,10 @@ from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.shared_capacity import answer
 from sliceplan.solver.exact.shared_capacity import apart as module
 from sliceplan.solver.exact.shared_capacity.apart import _fewer, set_apart
+from sliceplan.solver.exact.shared_capacity.asked_rows import AskedRows
 from sliceplan.solver.exact.shared_capacity.figures import Content, Figures
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
-from sliceplan.solver.exact.shared_capacity.program import meets, value_of
+from sliceplan.solver.exact.shared_capacity.program import value_of
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.igniter import hosted
@@ -49,7 +50,7 @@ def test_a_plan_with_services_apart_is_a_plan_that_uses_every_gpu(seed, most):
         cheap,
         deadline=time.monotonic() + 60,
     )
-    assert meets(resolved, found)
+    assert AskedRows.of(resolved).are_met_by(found)
     assert len(found) <= 5
     replicas = sum(one.replicas(N) for one in found)
     for number, one in zip(replicas, resolved.problem.workloads, strict=True):
@@ -156,8 +157,8 @@ def test_what_carries_most_is_of_services_that_may_be_there_and_best_of_those_th
 def test_who_stands_apart_with_all_of_its_rate_and_replicas_is_served_there(carried, replicas, served):
     resolved = problem([10.0, 1.0], [(2, None), (1, None)])
     apart = [small("A", (0, carried / replicas)) for _ in range(replicas)]
-    assert module._served(resolved, apart).tolist() == [served, False]
-    assert module._served(resolved, []).tolist() == [False, False]
+    assert AskedRows.of(resolved).served_whole(apart).tolist() == [served, False]
+    assert AskedRows.of(resolved).served_whole([]).tolist() == [False, False]
 
 
 def test_contents_lose_those_who_are_gone_and_stay_as_they_are_without_any():

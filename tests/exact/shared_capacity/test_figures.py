@@ -35,9 +35,12 @@ class Model:
         return latency, 1000 * batch / latency
 
     def predict(self, workload, batch, percent):
+        here = percent > 0
         asked = (ASKS[workload] * percent / 100).sum(axis=1, keepdims=True)
-        latency = latency_ms(workload, batch, percent, asked, workload.shape[1])
-        return SimpleNamespace(latency_ms=latency, throughput_rps=1000 * batch / latency)
+        share = np.where(here, percent, 1.0)
+        latency = latency_ms(workload, batch, share, asked, here.sum(axis=1, keepdims=True))
+        rps = np.where(here, 1000 * batch / np.where(here, latency, 1.0), 0.0)
+        return SimpleNamespace(latency_ms=np.where(here, latency, 0.0), throughput_rps=rps)
 
 
 def figures(*, clients=4, memory_mib=6.0, once=(False,) * 4, rates=(1.0,) * 4, limit_ms=LIMIT_MS):
@@ -197,3 +200,23 @@ def test_who_is_just_in_time_alone_may_be_there_however_few_requests_it_carries(
     found = figures(limit_ms=np.array([just, 0.0, 0.0, 0.0]))
     assert (found.choices.workload[0], found.choices.units[0]) == (0, 1)
     assert len(figures(limit_ms=np.array([just * (1 - 1e-6), 0.0, 0.0, 0.0])).choices) == len(found.choices) - 1
+
+
+def test_many_contents_are_told_as_each_alone_and_what_they_ask_for():
+    """Property: sets of none to four residents, some of whom are late, at once."""
+    found = figures(clients=3)
+    draw = np.random.default_rng(0)
+    every = [Resident(w, batch, 25.0 * units) for w in range(4) for units in (1, 2) for batch in BATCHES[w]]
+    sets = [[every[i] for i in draw.integers(0, len(every), number)] for number in draw.integers(0, 5, 60).tolist()]
+    together = found.contents(sets)
+    assert together == [found.content(own) for own in sets]
+    assert sum(one is None for one in together) > 3
+    told = [one for one in together if one is not None]
+    assert len({len(one.gpu.residents) for one in told}) > 1
+    for one in told:
+        asked = sum(ASKS[own.workload] * own.percent / 100 for own in one.gpu.residents)
+        assert found.asked(one).tolist() == [pytest.approx(asked)]
+    assert found.contents([]) == []
+    price, charge = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 0.0, -1.0, 0.0])
+    content = Content(MpsGpu("A", tuple(Resident(w, 1, 25.0) for w in (2, 0, 2))), (5.0, 1.5, 7.0))
+    assert content.worth(price, charge) == pytest.approx(3 * 12 + 2 + 1.5 - 0.5)

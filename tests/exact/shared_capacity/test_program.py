@@ -6,11 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import csr_array
 
-from sliceplan.solver.exact.shared_capacity import asked_rows
+from sliceplan.solver.exact.shared_capacity.asked_rows import DEAR, AskedRows
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices, limit_at
-from sliceplan.solver.exact.shared_capacity.program import best_mix, master_prices, meets, value_of
+from sliceplan.solver.exact.shared_capacity.program import best_mix, value_of, value_with_missing
 
 
 def content(gpu, rates, replicas):
@@ -43,6 +42,13 @@ def drawn(seed):
     return resolved, draw.uniform(0.1, 2, 2), contents, counts
 
 
+def best_parts(asked, weights, contents, counts):
+    rates, there = (np.array([one.rates(2) for one in contents]), np.array([one.replicas(2) for one in contents]))
+    of_type = np.array([[one.gpu.gpu == name for one in contents] for name in counts], dtype=float)
+    gpus = np.array(list(counts.values()), dtype=float)
+    return asked.best_parts(rates @ weights, rates, there.astype(float), of_type, gpus)
+
+
 def value_by_trying(resolved, weights, contents, counts):
     """Returns the most that whole numbers of contents are worth; None: none carries the rates."""
     best = None
@@ -68,11 +74,13 @@ def value_by_trying(resolved, weights, contents, counts):
 def test_the_best_mix_is_that_of_trying_all_and_the_prices_prove_no_less(seed):
     resolved, weights, contents, counts = drawn(seed)
     best = value_by_trying(resolved, weights, contents, counts)
-    mix = best_mix(resolved, weights, contents, [], time_limit_s=10, gap=0.0)
-    prices = master_prices(resolved, weights, contents)
+    asked = AskedRows.of(resolved)
+    mix = best_mix(asked, weights, contents, counts, [], time_limit_s=10, gap=0.0)
+    prices = best_parts(asked, weights, contents, counts).prices
     if best is None:
-        assert mix is None
+        assert not asked.are_met_by(mix)
         return
+    assert asked.are_met_by(mix)
     assert value_of(weights, mix) == pytest.approx(best)
     worth = {
         name: max(
@@ -116,42 +124,67 @@ def test_a_limit_is_what_gpus_are_worth_less_what_rates_and_least_replicas_take_
     assert limit > 102
 
 
-def test_a_program_that_has_no_solution_in_time_has_no_prices(monkeypatch):
-    resolved, *_ = drawn(0)
-    nothing = SimpleNamespace(status=1, x=None, fun=None, ineqlin=SimpleNamespace(marginals=None))
-    monkeypatch.setattr(asked_rows, "linprog", lambda *_, **__: nothing)
-    rows = asked_rows.AskedRows.of(resolved)
-    one = np.array([0])
-    asked = rows.matrix(one, one, np.ones(1), np.ones(1), 1)
-    assert (
-        rows.best(np.ones(1), asked, csr_array((1, 1)), np.ones(1), unit=1.0, method="highs", time_limit_s=0.0) is None
-    )
-
-
 def test_prices_on_the_way_to_others():
     one, other = (MasterPrices(*(np.array([at + i]) for i in range(3))) for at in (0.0, 10.0))
     between = one.between(other, 0.25)
     assert (between.of_rate[0], between.of_more[0], between.of_less[0]) == (2.5, 3.5, 4.5)
 
 
-@pytest.mark.parametrize(("part", "right"), [(1.0, True), (1 - 1e-4, False), (1.1, True)])
-def test_contents_meet_every_rate(part, right):
-    resolved = SimpleNamespace(required_rps=np.array([1.0, 2.0]))
-    assert meets(resolved, [content("A", [1.0, 1.0], [1, 1]), content("A", [0.5, part], [1, 1])]) == right
+def problem(rates, replicas):
+    """Returns what is asked: rates, and least and most replicas."""
+    workloads = [SimpleNamespace(min_replicas=least, max_replicas=most) for least, most in replicas]
+    return AskedRows.of(
+        SimpleNamespace(required_rps=np.array(rates, float), problem=SimpleNamespace(workloads=workloads))
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "most", "right"),
+    [(1.0, 2, True), (1 - 1e-4, 2, False), (1.1, 2, True), (1.0, 1, False), (1 - 1e-10, 2, True)],
+)
+def test_contents_meet_every_rate_with_no_more_replicas_than_there_may_be(part, most, right):
+    asked = problem([1.0, 2.0], [(1, most), (1, None)])
+    assert asked.are_met_by([content("A", [1.0, 1.0], [1, 1]), content("A", [0.5, part], [1, 1])]) == right
+
+
+def test_what_is_asked_beside_contents_is_what_they_leave():
+    asked = problem([10.0, 4.0, 1.0], [(2, 3), (1, None), (1, 1)])
+    rest = asked.beside([content("A", [4.0, 4.0 - 1e-10, 0.0], [1, 2, 0])])
+    assert rest.required_rps.tolist() == [6.0, 0.0, 1.0]
+    assert (rest.least.tolist(), rest.most.tolist()) == ([1.0, 0.0, 1.0], [2.0, np.inf, 1.0])
+    assert rest.rate_rps.tolist() == [10.0, 4.0, 1.0]
+    assert (rest.free.tolist(), rest.limited.tolist()) == ([True, False, False], [True, False, True])
+    # What is left is met by what is lacking.
+    assert rest.are_met_by([content("A", [6.0, 0.0, 1.0], [1, 0, 1])])
+    assert not rest.are_met_by([content("A", [6.0, 0.0, 1.0], [3, 0, 1])])
+    assert not rest.are_met_by([content("A", [5.9, 0.0, 1.0], [1, 0, 1])])
+    assert asked.beside([]).required_rps.tolist() == [10.0, 4.0, 1.0]
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
-@pytest.mark.parametrize(("least", "numbers"), [((1, 1), (1, 1)), ((1, 2), (0, 2)), ((2, 1), (1, 1)), ((3, 1), None)])
+@pytest.mark.parametrize(("least", "numbers"), [((1, 1), (1, 1)), ((1, 2), (0, 2)), ((2, 1), (1, 1)), ((3, 1), (1, 1))])
 def test_rates_and_least_replicas_are_kept_where_contents_without_are_worth_more(least, numbers, unit):
     """Two GPUs; the first content carries ten of one service, the second one of each. Whatever a request/s counts."""
     contents = [content("A", [10.0, 0.0], [1, 0]), content("A", [1.0, 1.0], [1, 1])]
-    resolved = SimpleNamespace(
-        required_rps=np.array([1.0, 1.0]),
-        problem=SimpleNamespace(workloads=[SimpleNamespace(min_replicas=one, max_replicas=None) for one in least]),
-        fleet=[SimpleNamespace(gpu=SimpleNamespace(name="A"), available=2)],
-    )
-    found = best_mix(resolved, np.full(2, unit), contents, [], time_limit_s=10, gap=0.0)
-    if numbers is None:
-        assert found is None
-    else:
-        assert [sum(one is own for one in found) for own in contents] == list(numbers)
+    asked = problem([1.0, 1.0], [(one, None) for one in least])
+    found = best_mix(asked, np.full(2, unit), contents, {"A": 2}, [], time_limit_s=10, gap=0.0)
+    assert [sum(one is own for one in found) for own in contents] == list(numbers)
+    # Three replicas have no place on two GPUs; the best lacks one.
+    assert asked.are_met_by(found) == (least[0] < 3)
+
+
+def test_what_goes_without_costs_as_many_of_the_most_valuable_contents():
+    asked = problem([10.0, 4.0, 1.0], [(2, 3), (1, None), (1, 1)])
+    some = [content("A", [4.0, 4.0, 0.0], [1, 2, 0])]
+    weights = np.array([1.0, 2.0, 0.0])
+    # Some of a rate, a replica of the first and that of the third, whose rate comes with it.
+    assert value_with_missing(asked, weights, some, 5.0) == pytest.approx(12.0 - DEAR * 5.0 * (1 + 2))
+    assert value_of(weights, some) == 12.0
+
+
+def test_no_price_is_beyond_what_going_without_costs():
+    """A service that no content has, and one that all have too little of."""
+    asked = problem([10.0, 4.0], [(1, None), (1, None)])
+    found = best_parts(asked, np.ones(2), [content("A", [2.0, 0.0], [1, 0])], {"A": 1})
+    assert found.columns.tolist() == [1.0]
+    assert (found.prices.of_rate * asked.rate_rps + found.prices.of_less).tolist() == pytest.approx([DEAR * 2] * 2)

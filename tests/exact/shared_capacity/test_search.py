@@ -44,8 +44,8 @@ class Told:
         self.asked, self.worth, self.contents = [], {"A": 50.0, "B": 9.0}, ()
         self.patch = monkeypatch.setattr
 
-        def asked(figures, price, charge, *, known, within, gap, cells, deadline):  # noqa: ARG001
-            self.asked.append((figures.mps.gpu, price.tolist(), known, within, gap, cells))
+        def asked(figures, price, charge, *, known, gap, cells, deadline):  # noqa: ARG001
+            self.asked.append((figures.mps.gpu, price.tolist(), known, gap, cells))
             return ContentLimit(self.worth[figures.mps.gpu], tuple(self.contents))
 
         class Own:
@@ -58,6 +58,11 @@ class Told:
 
         self.patch(module, "content_limit", asked)
         self.patch(module, "Figures", SimpleNamespace(of=lambda _, gpu: Own(gpu)))
+        self.near = []
+        """What contents are found near known ones; asked: those, with the price of a request/s."""
+        self.looked = []
+        found = lambda price, _, known: self.looked.append((price.tolist(), list(known))) or self.near  # noqa: E731
+        self.patch(module, "NearContents", lambda _: SimpleNamespace(found=found))
         self.patch(module, "prices_of_units", lambda *_: prices(0.0, 0.0))
         self.search = module._Search(self.resolved, np.ones(2), inf)
 
@@ -97,7 +102,7 @@ def test_limits_only_fall_and_what_one_more_gpu_adds_is_said_at_the_prices_that_
     search = one.begun(SMALL)
     for worth, at, limit, more in ((40.0, 0.0, 80.0, 120.0), (45.0, 0.0, 80.0, 120.0), (44.0, 1.0, 78.0, 122.0)):
         one.worth["A"] = worth
-        search._ask(prices(at, at), inf)
+        search._ask(prices(at, at), inf, cells=1, gap=0.0)
         found = search.answer(limited=True)
         # At a price of 1 a request/s the rates take off 10.
         assert (found.limit, found.one_more["A"]) == (pytest.approx(limit), pytest.approx(more))
@@ -113,8 +118,9 @@ def test_a_question_begins_at_what_is_known_and_few_of_its_contents_are_kept(tol
     one = told()
     search = one.begun(SMALL, GREAT)
     one.contents = [content("A", 100.0 - i, 1.0) for i in range(60)]
-    search._ask(prices(1.0, 0.0), inf)
-    assert one.asked[-1] == ("A", [2.0, 1.0], 2 * 20.0 + 15.0, (), module.GAP, module.CELLS)
+    search._ask(prices(1.0, 0.0), inf, cells=7, gap=0.5)
+    assert one.asked[-1] == ("A", [2.0, 1.0], 2 * 20.0 + 15.0, 0.5, 7)
+    assert one.asked[0] == ("A", [1.0, 1.0], 0.0, module.GAP, module.CELLS)
     assert search._known.all() == [SMALL, GREAT, *one.contents[: module.KEPT]]
 
 
@@ -145,15 +151,16 @@ def test_a_search_is_done_where_its_plan_is_as_near_the_limit_as_was_asked(told,
     tried = []
     one.patch(module, "set_apart", lambda *_, **__: tried.append("apart") or [GREAT, SMALL])
     one.patch(module, "more_of_all", lambda *_: tried.append("more") or [GREAT, GREAT])
-    cells = SimpleNamespace(cells={"A": ("cell",)}, prices=prices(0.0, 0.0))
-    one.patch(module, "prices_in_cells", lambda *_, **__: tried.append("cells") or cells)
-    number = len(one.asked)
-    search.price_in_cells(inf, 60.0)
-    assert search.sharpen(inf) is False
-    assert len(one.asked) == number + (0 if done else 2)
+    one.patch(module, "better_plans", lambda *_, **__: tried.append("freed") or iter(()))
+    one.patch(module, "grown", lambda _, own, *__: own)
+    one.patch(module, "prices_of_least_cost", lambda *_, **__: tried.append("cost") or [])
+    search.price_at_least_cost(inf)
+    search.improve_prices(inf)
+    assert bool(one.looked) != done
+    assert list(search.mixed()) == []
     search.set_apart(None, inf)
     search.carry_more()
-    assert tried == ([] if done else ["cells", "apart", "more"])
+    assert tried == ([] if done else ["cost", "freed", "apart", "more"])
     assert search._plan == ([SMALL, GREAT] if done else [GREAT, GREAT])
     search = told().begun(SMALL)
     one.patch(module, "set_apart", lambda *_, **__: [POOR])
@@ -164,19 +171,6 @@ def test_a_search_is_done_where_its_plan_is_as_near_the_limit_as_was_asked(told,
     assert (search._plan, search._known.all()) == ([GREAT, POOR], [SMALL, POOR, GREAT])
 
 
-@pytest.mark.parametrize(("worth", "lower"), [(40.0, True), (55.0, False)])
-def test_prices_of_parts_of_contents_stay_where_they_prove_more(told, worth, lower):
-    """Their cells are those that every later question begins with."""
-    one = told()
-    search = one.begun(SMALL)
-    cells = SimpleNamespace(cells={"A": ("cell",)}, prices=prices(0.5, 0.5))
-    one.patch(module, "prices_in_cells", lambda *_, **__: cells)
-    one.worth["A"] = worth
-    search.price_in_cells(inf, 60.0)
-    assert one.asked[-1][1:4] == ([1.5, 1.5], 30.0, ("cell",))
-    assert (search._centre is cells.prices) == lower
-
-
 def test_prices_of_least_cost_are_of_one_gpu_type_and_a_plan_and_the_likeliest_are_taken(told):
     """At a price of p the known content is worth 20 (1 + p) on two GPUs each, less 10 p: least at none."""
     one = told()
@@ -184,69 +178,81 @@ def test_prices_of_least_cost_are_of_one_gpu_type_and_a_plan_and_the_likeliest_a
     offered = [prices(0.9, 0.9), prices(-0.5, -0.5), prices(0.1, 0.1)]
     asked = []
     one.patch(module, "prices_of_least_cost", lambda *of, **__: asked.append(of[3]) or offered)
-    assert search.price_at_least_cost(inf)
+    search.price_at_least_cost(inf)
     assert asked == [[SMALL.gpu]]
     assert search._centre is offered[1]
-    offered = [prices(0.9, 0.9)]
-    assert search.price_at_least_cost(inf)
-    assert search._centre.of_rate[0] == -0.5
-    offered = []
-    assert not search.price_at_least_cost(inf)
-    offered = [prices(0.9, 0.9)]
-    assert not told().begun(POOR).price_at_least_cost(inf)
-    two = told(figures=("A", "B")).begun(SMALL)
-    assert not two.price_at_least_cost(inf)
+    for others in ([prices(0.9, 0.9)], []):
+        offered = others
+        search.price_at_least_cost(inf)
+        assert search._centre.of_rate[0] == -0.5
+    told().begun(POOR).price_at_least_cost(inf)
+    told(figures=("A", "B")).begun(SMALL).price_at_least_cost(inf)
     assert len(asked) == 3
 
 
 def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where_nothing_came_of_it(told):
-    """At none a GPU is worth 20, at most 40 in all; at prices of 2 below nothing less."""
+    """At none a GPU is worth 20, at most 40 in all; at prices below nothing less."""
     one = told()
     search = one.begun(SMALL)
-    one.patch(module, "master_prices", lambda *_: prices(-0.4, -0.4))
+    program = SimpleNamespace(prices=prices(-0.4, -0.4))
+    one.patch(search._known, "best_parts", lambda *_: program)
     grown = []
-    one.patch(module, "grown", lambda _, own, price, __: grown.append((own, price.tolist())) or GREAT)
-    part = module.PART
-    assert search.price(inf)
-    at = -0.4 * part
-    assert one.asked[-1][1] == pytest.approx([1 + at, 1 + at])
-    assert one.asked[-1][-2:] == (module.GAP, module.CELLS)
-    assert grown == [(SMALL, pytest.approx([1 + at, 1 + at]))]
-    assert search._centre.of_rate[0] == pytest.approx(at)
-    assert search._part == part  # a content came of it
-    assert search._known.all() == [SMALL, GREAT]
-    assert search.price(inf)
-    assert search._part == (1 + part) / 2
-    assert search.price(inf)
-    assert search._part == (1 + (1 + part) / 2) / 2
-    # Prices on the way that are worth more are asked at, and left.
-    one.patch(module, "master_prices", lambda *_: prices(-0.3, -1.0))
-    search._centre = prices(-0.5, -0.9)
-    one.patch(search, "_likely", lambda own: {-0.5: 3.0, -0.3: 1.0}.get(own.of_rate[0], 5.0))
-    assert search.price(inf)
-    assert search._centre.of_rate[0] == -0.5
+    one.patch(module, "grown", lambda _, own, price, __: grown.append((own, price.tolist())) or own)
+    search.improve_prices(inf)
+    at, centre, part = [], 0.0, module.PART
+    while True:
+        at.append(centre + part * (-0.4 - centre))
+        centre = at[-1]
+        if part > module.NEARLY:
+            break
+        part = (1 + part) / 2
+    assert len(at) > 3
+    assert [own[0] for own, _ in one.looked] == pytest.approx([1 + own for own in at])
+    assert all(known == [SMALL] for _, known in one.looked)
+    assert [own for own, _ in grown] == [SMALL] * len(at)
+    assert search._centre.of_rate[0] == pytest.approx(at[-1])
+    assert len(one.asked) == 1  # nothing is proven here
+
+
+def test_prices_on_the_way_that_are_worth_more_are_left_and_new_contents_shorten_the_way(told):
+    one = told()
+    search = one.begun(SMALL)
+    one.patch(module, "grown", lambda _, own, *__: own)
+    one.patch(search._known, "best_parts", lambda *_: SimpleNamespace(prices=prices(1.0, 1.0)))
+    news = iter([[], [GREAT], [], [POOR]])
+    one.patch(one, "near", [])
+    found = search._near["A"].found
+
+    def told_near(*of):
+        found(*of)
+        return next(news, [])
+
+    one.patch(search._near["A"], "found", told_near)
+    search.improve_prices(inf)
+    assert search._centre.of_rate[0] == 0.0
+    part, longer = module.PART, (1 + module.PART) / 2
+    assert [own[0] for own, _ in one.looked][:5] == pytest.approx(
+        [1 + own for own in (part, longer, part, longer, part)]
+    )
+    assert search._known.all() == [SMALL, GREAT, POOR]
+
+
+def test_without_time_no_prices_are_looked_for(told):
+    one = told()
+    one.begun(SMALL).improve_prices(-inf)
+    assert one.looked == []
 
 
 @pytest.mark.parametrize(
     ("worth", "contents", "learnt"), [(50.0, (), False), (49.999, (), False), (49.0, (), True), (50.0, (GREAT,), True)]
 )
-def test_where_no_prices_are_better_the_question_is_asked_longer_and_tells_whether_it_helped(
-    told, worth, contents, learnt
-):
+def test_a_question_tells_whether_it_taught_anything(told, worth, contents, learnt):
+    """A lesser limit, or that the known contents are worth more at the best prices than was thought."""
     one = told()
     search = one.begun(SMALL)
-    one.patch(module, "master_prices", lambda *_: prices(0.0, 1e-7))
-    number = len(one.asked)
     one.worth["A"], one.contents = worth, contents
-    assert search.price(inf) == learnt
-    assert [own[1:] for own in one.asked[number:]] == [
-        ([1.0, 1.0], 20.0, (), module.LEAST_GAP, module.MOST_CELLS),
-    ]
-    again = told()
-    search = again.begun(SMALL)
-    again.worth["A"], again.contents = worth, contents
-    assert search.sharpen(inf) == learnt
-    assert again.asked[-1][-2:] == (module.LEAST_GAP, module.MOST_CELLS)
+    assert search.ask(inf) == learnt
+    assert one.asked[-1] == ("A", [1.0, 1.0], 20.0, module.LEAST_GAP, module.MOST_CELLS)
 
 
 def test_of_many_known_contents_the_most_valuable_grow(told):
@@ -260,18 +266,22 @@ def test_of_many_known_contents_the_most_valuable_grow(told):
     assert grown == sorted([SMALL, *many[:-1]], key=lambda own: -sum(own.carried))[: module.GROWN]
 
 
-@pytest.mark.parametrize(("mix", "kept"), [(None, [SMALL]), ([GREAT, SMALL], [GREAT, SMALL]), ([POOR], [SMALL])])
-def test_the_best_whole_numbers_are_kept_if_they_are_more(told, mix, kept):
-    one = told(gap=0.25)
+def test_better_plans_are_kept_as_they_come_and_one_near_enough_is_the_last(told):
+    """Those that lack something are not."""
+    one = told(gap=0.2)
     search = one.begun(SMALL)
+    one.worth["A"] = 35.0
+    search._ask(prices(0.0, 0.0), inf, cells=1, gap=0.0)
     asked = []
-    one.patch(module, "best_mix", lambda *of, time_limit_s, gap: asked.append((of[2:], time_limit_s, gap)) or mix)
-    search.mix()
-    assert asked == [(([SMALL], [SMALL]), inf, 0.25)]
-    assert search._plan == kept
-    search._deadline = -inf
-    search.mix()
-    assert asked[-1][1] == module.LEAST_S
+
+    def better(*of, deadline):
+        asked.append((of[3], deadline))
+        yield from ([POOR, POOR], [SMALL, SMALL], [GREAT, GREAT], [POOR])
+
+    one.patch(module, "better_plans", better)
+    kept = [search._plan for _ in search.mixed()]
+    assert asked == [([SMALL], inf)]
+    assert kept == [[SMALL], [SMALL, SMALL], [GREAT, GREAT]]
 
 
 def test_a_plan_of_least_cost_is_looked_for_in_a_part_of_the_time_that_is_left(monkeypatch):

@@ -1,6 +1,5 @@
 """Most capacity of GPUs under MPS: no limit below what trying everything finds, no plan above it."""
 
-import itertools
 import random
 import time
 from collections import Counter
@@ -16,7 +15,6 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.exact.shared_capacity import answer
 from sliceplan.solver.exact.shared_capacity.content_limit import content_limit
-from sliceplan.solver.exact.shared_capacity.dealing import dealt
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
@@ -111,49 +109,6 @@ def test_no_content_is_worth_more_than_its_limit(seed):
         most = max(float(price @ rates - charge @ residents) for rates, residents in of_gpu)
         found = content_limit(figures, price, charge, gap=0.0, cells=cells, deadline=time.monotonic() + 60)
         assert found.limit >= most * (1 - SAME), (seed, cells)
-
-
-def test_shares_are_dealt_as_well_as_any_choice_of_them():
-    """Property: against every choice of up to three residents of five units; so for every number of units."""
-    draw = np.random.default_rng(1)
-    for _ in range(20):
-        anybody = np.concatenate([[0.0], draw.uniform(0, 5, 5)])
-        once = np.pad(draw.uniform(0, 5, (2, 5)) * draw.integers(0, 2, (2, 1)), ((0, 0), (1, 0)))
-        kinds = [("any", u, anybody[u]) for u in range(1, 6)] + [
-            (row, u, once[row, u]) for row in range(2) for u in range(1, 6)
-        ]
-        best = np.zeros(6)
-        for number in range(4):
-            for chosen in itertools.combinations_with_replacement(kinds, number):
-                rows = [row for row, _, _ in chosen if row != "any"]
-                units = sum(u for _, u, _ in chosen)
-                if units <= 5 and len(set(rows)) == len(rows):
-                    best[units:] = np.maximum(best[units:], sum(worth for _, _, worth in chosen))
-        found = dealt(anybody, once, 3)
-        assert found.of_units == pytest.approx(best)
-        assert found.most == found.of_units[5]
-        worth = sum(anybody[u] for u in found.anybody) + sum(once[row, u] for row, u in found.once)
-        assert worth == pytest.approx(best[5])
-        assert sum(found.anybody) + sum(u for _, u in found.once) <= 5
-        assert len(found.anybody) + len(found.once) <= 3
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_of_many_who_may_be_there_once_the_best_for_each_share_are_enough(seed):
-    """Property: seven of them, of whom up to three have a share; against every choice."""
-    draw = np.random.default_rng(seed)
-    once = np.pad(draw.integers(0, 9, (7, 4)) * draw.integers(0, 2, (7, 1)), ((0, 0), (1, 0))).astype(float)
-    best = max(
-        sum(once[row, units] for row, units in zip(rows, shares, strict=True))
-        for number in range(4)
-        for rows in itertools.combinations(range(7), number)
-        for shares in itertools.product(range(1, 5), repeat=number)
-        if sum(shares) <= 4
-    )
-    found = dealt(np.zeros(5), once, 3)
-    assert found.most == best
-    assert found.of_units[4] == best
-    assert sum(once[row, units] for row, units in found.once) == best
 
 
 def test_what_is_not_looked_for_under_mps_is_refused_by_name():

@@ -1,0 +1,89 @@
+"""
+Contents that are worth more at given prices, near contents that are known: no limit, but in a small part of the time.
+
+A known content has n residents that ask for T together. Were that so of another content as well, each of its residents
+would carry what it does among n that ask for T, and the best shares would be found by a dynamic program (dealing.py).
+So a cell of contents that ask for about that much is dealt as any other (cell_limits.py), and what is met on the way,
+as it really is, are contents near the known one. What residents carry there does not depend on prices: it is kept for
+totals on a grid, of the few batch sizes that carry most on each share.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...performance.interference.prediction import Floats, Ints
+from .cell_limits import CellLimits, OpenCell
+from .cells import Cell
+from .figures import Content, Figures
+
+STEP = 1.04
+"""From one total of the grid to the next one."""
+
+CROWDS = (1, 2, 3, 5, 8, 12, 20)
+"""Residents, each of whom asks for the mean: batch sizes that do not carry most among any of these are left out."""
+
+BATCHES = 2
+"""Batch sizes that are tried for each workload and share."""
+
+Point = tuple[int, ...]
+"""A number of residents, and steps of the grid for each channel."""
+
+
+class NearContents:
+    """What residents of GPUs of a type carry near contents that were looked at."""
+
+    def __init__(self, figures: Figures) -> None:
+        """Begins with no totals; `figures`: of the GPU type."""
+        self._figures = figures
+        mean = [float(own.mean()) if len(own) else 0.0 for own in figures.choices.demands]
+        every = np.arange(len(figures.choices))
+        best = [self._best(every, tuple(number * one for one in mean), number)[0] for number in CROWDS]
+        self._hopeful = np.unique(np.concatenate(best))
+        self._there: dict[Point, tuple[Ints, Floats, Cell]] = {}
+
+    def found(self, price: Floats, charge: Floats, known: Iterable[Content]) -> list[Content]:
+        """
+        Returns contents near known ones, the most valuable first.
+
+        Parameters
+        ----------
+        price, charge
+            Shape (workload of the problem,): of a request/s, not below 0; of a resident.
+        """
+        limits = CellLimits(self._figures, price, charge)
+        nobody = np.zeros(len(price), dtype=np.bool_)
+        points = dict.fromkeys(point for content in known for point in self._points(content))
+        cells, carried = [], []
+        for point in points:
+            choices, own, cell = self._at(point)
+            cells.append(OpenCell(cell, choices, np.zeros(len(cell.low)), nobody))
+            carried.append(own)
+        if cells:
+            limits.look(cells, carried)
+        return limits.contents()
+
+    def _points(self, content: Content) -> list[Point]:
+        """Returns where contents may be looked for: as many residents, or one more, that ask for no less together."""
+        asked = self._figures.asked(content)
+        steps = tuple(np.ceil(np.log(np.maximum(asked, 1e-9)) / np.log(STEP)).astype(int).tolist())
+        number = len(content.gpu.residents)
+        return [(n, *steps) for n in (number, number + 1) if n <= self._figures.mps.clients]
+
+    def _at(self, point: Point) -> tuple[Ints, Floats, Cell]:
+        """Returns the choices that carry something among so many who ask for so much, what they carry, and the cell."""
+        if point not in self._there:
+            number, *steps = point
+            totals = tuple(STEP**step for step in steps)
+            self._there[point] = *self._best(self._hopeful, totals, number), Cell((number, number), totals, totals)
+        return self._there[point]
+
+    def _best(self, some: Ints, totals: tuple[float, ...], number: int) -> tuple[Ints, Floats]:
+        """Returns those of some choices that carry most on each share among so many, ascending, and what they carry."""
+        choices = self._figures.choices.of(some)
+        carried = self._figures.carried_among(choices, totals, number)
+        order = np.lexsort((-carried, choices.units, choices.workload))
+        number_of_each = np.diff(np.append(choices.starts, len(choices)))
+        rank = np.arange(len(choices)) - np.repeat(choices.starts, number_of_each)
+        kept = np.sort(order[(rank < BATCHES) & (carried[order] > 0)])
+        return some[kept], carried[kept]
