@@ -8,6 +8,7 @@ as it really is, are contents near the known one. What residents carry there doe
 totals on a grid, of the few batch sizes that carry most on each share.
 """
 
+import random
 from collections.abc import Iterable
 
 import numpy as np
@@ -22,6 +23,9 @@ STEP = 1.04
 
 CROWDS = (1, 2, 3, 5, 8, 12, 20)
 """Residents, each of whom asks for the mean: batch sizes that do not carry most among any of these are left out."""
+
+ELSEWHERE = 10
+"""Points that were looked at before and are again, at random: what is worth most may lie far from what is known."""
 
 BATCHES = 2
 """Batch sizes that are tried for each workload and share."""
@@ -39,6 +43,7 @@ class NearContents:
         mean = [float(own.mean()) if len(own) else 0.0 for own in figures.choices.demands]
         every = np.arange(len(figures.choices))
         best = [self._best(every, tuple(number * one for one in mean), number)[0] for number in CROWDS]
+        self._draw = random.Random(0)
         self._hopeful = np.unique(np.concatenate(best))
         self._there: dict[Point, tuple[Ints, Floats, Cell]] = {}
 
@@ -54,6 +59,8 @@ class NearContents:
         limits = CellLimits(self._figures, price, charge)
         nobody = np.zeros(len(price), dtype=np.bool_)
         points = dict.fromkeys(point for content in known for point in self._points(content))
+        before = list(self._there)
+        points |= dict.fromkeys(self._draw.sample(before, min(ELSEWHERE, len(before))))
         cells, carried = [], []
         for point in points:
             choices, own, cell = self._at(point)
