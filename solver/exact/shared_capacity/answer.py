@@ -229,7 +229,7 @@ class _Search:
         part = PART
         while not self.is_done and time.monotonic() < end:
             number = len(self._known)
-            found = self._known.best_parts(self._asked, self._counts).prices
+            found = self._known.prices(self._asked, self._counts)
             asked = self._centre.between(found, part)
             self._grow(asked)
             self._known.add_near(self._near, asked, NEAR)

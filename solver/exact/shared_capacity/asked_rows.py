@@ -27,17 +27,6 @@ MET = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """The best parts of contents."""
-
-    prices: MasterPrices
-    columns: Floats
-    """How many GPUs have each, shape (content,)."""
-    value: float
-    """With what going without costs."""
-
-
-@dataclass(frozen=True, eq=False)
 class AskedRows:
     """Rates, most and least replicas; arrays have the shape (workload,)."""
 
@@ -102,9 +91,9 @@ class AskedRows:
         replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
         return np.asarray((carried >= self.required_rps - MET * self.rate_rps) & (replicas >= self.least))
 
-    def best_parts(self, value: Floats, rates: Floats, replicas: Floats, of_type: Floats, gpus: Floats) -> Parts:
+    def prices(self, value: Floats, rates: Floats, replicas: Floats, of_type: Floats, gpus: Floats) -> MasterPrices:
         """
-        Returns the parts of contents that are worth most together.
+        Returns the prices of the linear program over parts of contents that are worth most together.
 
         Parameters
         ----------
@@ -131,15 +120,9 @@ class AskedRows:
         )
         # Whoever goes without is a solution, and no time limit ends it.
         assert answer.status == 0, answer.message
-        assert answer.x is not None
-        assert answer.fun is not None
         dual = np.maximum(-np.asarray(answer.ineqlin.marginals) * unit, 0.0)
         of_rate, of_more = np.zeros(n), np.zeros(n)
         of_rates, of_less, of_limited, _ = np.split(dual, np.cumsum([int(free.sum()), n, int(limited.sum())]))
         of_rate[free] = of_rates / self.rate_rps[free]
         of_more[limited] = of_limited
-        return Parts(
-            MasterPrices(of_rate, of_more, of_less.copy()),
-            np.asarray(answer.x[: len(value)]),
-            -float(answer.fun) * unit,
-        )
+        return MasterPrices(of_rate, of_more, of_less.copy())

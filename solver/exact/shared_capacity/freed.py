@@ -66,7 +66,7 @@ def better_plans(
     draw, now = random.Random(0), list(plan)
     nothing = np.zeros(len(weights))
     unit = max(known.most(MasterPrices(nothing, nothing, nothing), gpus).values())
-    prices = known.best_parts(asked, gpus).prices
+    prices = known.prices(asked, gpus)
     fruitless = 0
     while time.monotonic() < deadline and fruitless < TRIES + TRIES_OF_EACH * len(now):
         losses = _losses(now, weights, prices, known)
@@ -77,7 +77,7 @@ def better_plans(
         rest, left = asked.beside(kept), Counter(gpus)
         left.subtract(one.gpu.gpu for one in kept)
         usable = known.usable(rest, left)
-        of_rest = known.best_parts(rest, left, usable).prices
+        of_rest = known.prices(rest, left, usable)
         known.add_near(near, of_rest, NEAR, usable=usable, barred=rest.most == 0)
         usable, number = known.usable(rest, left), draw.choice(CONTENTS)
         few = dict.fromkeys(own)

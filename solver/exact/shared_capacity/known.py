@@ -6,7 +6,7 @@ import numpy as np
 
 from ...allocation.allocated import MpsGpu
 from ...performance.interference.prediction import Floats
-from .asked_rows import AskedRows, Parts
+from .asked_rows import AskedRows
 from .figures import Content
 from .near_contents import NearContents
 from .prices import MasterPrices
@@ -66,9 +66,9 @@ class KnownContents:
         there = np.array([gpus[one.gpu.gpu] > 0 for one in self._contents.values()], dtype=np.bool_)
         return np.asarray(there & (self._replicas[: len(self)] <= asked.most).all(axis=1))
 
-    def best_parts(self, asked: AskedRows, gpus: Mapping[str, int], usable: np.ndarray | None = None) -> Parts:
+    def prices(self, asked: AskedRows, gpus: Mapping[str, int], usable: np.ndarray | None = None) -> MasterPrices:
         """
-        Returns the best parts of contents, where a workload may go without.
+        Returns the prices of the best parts of contents, where a workload may go without.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class KnownContents:
         of_type = np.array([[float(names[i] == gpu) for i in rows] for gpu in gpus]).reshape(len(gpus), -1)
         rates = self._rates[rows]
         there = np.array([float(own) for own in gpus.values()])
-        return asked.best_parts(rates @ self._weights, rates, self._replicas[rows], of_type, there)
+        return asked.prices(rates @ self._weights, rates, self._replicas[rows], of_type, there)
 
     def add_near(
         self,

@@ -66,10 +66,10 @@ def test_without_time_there_is_no_other_plan_and_it_ends_where_nothing_is_found(
 
 def test_gpus_that_lack_most_are_freed_most_often():
     asked, gpus, known, near, plan = begun(1, (1,))
-    prices = known.best_parts(asked, gpus).prices
+    prices = known.prices(asked, gpus)
     best = bettered(asked, gpus, plan, known, near)[-1]
     known.add(best)
-    prices = known.best_parts(asked, gpus).prices
+    prices = known.prices(asked, gpus)
     price, charge = prices.of(ONES)
     worth = [one.worth(price, charge) for one in plan]
     losses = module._losses(plan, ONES, prices, known)

@@ -42,11 +42,11 @@ def drawn(seed):
     return resolved, draw.uniform(0.1, 2, 2), contents, counts
 
 
-def best_parts(asked, weights, contents, counts):
+def prices_of(asked, weights, contents, counts):
     rates, there = (np.array([one.rates(2) for one in contents]), np.array([one.replicas(2) for one in contents]))
     of_type = np.array([[one.gpu.gpu == name for one in contents] for name in counts], dtype=float)
     gpus = np.array(list(counts.values()), dtype=float)
-    return asked.best_parts(rates @ weights, rates, there.astype(float), of_type, gpus)
+    return asked.prices(rates @ weights, rates, there.astype(float), of_type, gpus)
 
 
 def value_by_trying(resolved, weights, contents, counts):
@@ -76,7 +76,7 @@ def test_the_best_mix_is_that_of_trying_all_and_the_prices_prove_no_less(seed):
     best = value_by_trying(resolved, weights, contents, counts)
     asked = AskedRows.of(resolved)
     mix = best_mix(asked, weights, contents, counts, [], time_limit_s=10, gap=0.0)
-    prices = best_parts(asked, weights, contents, counts).prices
+    prices = prices_of(asked, weights, contents, counts)
     if best is None:
         assert not asked.are_met_by(mix)
         return
@@ -185,6 +185,5 @@ def test_what_goes_without_costs_as_many_of_the_most_valuable_contents():
 def test_no_price_is_beyond_what_going_without_costs():
     """A service that no content has, and one that all have too little of."""
     asked = problem([10.0, 4.0], [(1, None), (1, None)])
-    found = best_parts(asked, np.ones(2), [content("A", [2.0, 0.0], [1, 0])], {"A": 1})
-    assert found.columns.tolist() == [1.0]
-    assert (found.prices.of_rate * asked.rate_rps + found.prices.of_less).tolist() == pytest.approx([DEAR * 2] * 2)
+    found = prices_of(asked, np.ones(2), [content("A", [2.0, 0.0], [1, 0])], {"A": 1})
+    assert (found.of_rate * asked.rate_rps + found.of_less).tolist() == pytest.approx([DEAR * 2] * 2)

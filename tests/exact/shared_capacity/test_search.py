@@ -194,8 +194,7 @@ def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where
     """At none a GPU is worth 20, at most 40 in all; at prices below nothing less."""
     one = told()
     search = one.begun(SMALL)
-    program = SimpleNamespace(prices=prices(-0.4, -0.4))
-    one.patch(search._known, "best_parts", lambda *_: program)
+    one.patch(search._known, "prices", lambda *_: prices(-0.4, -0.4))
     grown = []
     one.patch(module, "grown", lambda _, own, price, __: grown.append((own, price.tolist())) or own)
     search.improve_prices(inf)
@@ -218,7 +217,7 @@ def test_prices_on_the_way_that_are_worth_more_are_left_and_new_contents_shorten
     one = told()
     search = one.begun(SMALL)
     one.patch(module, "grown", lambda _, own, *__: own)
-    one.patch(search._known, "best_parts", lambda *_: SimpleNamespace(prices=prices(1.0, 1.0)))
+    one.patch(search._known, "prices", lambda *_: prices(1.0, 1.0))
     news = iter([[], [GREAT], [], [POOR]])
     one.patch(one, "near", [])
     found = search._near["A"].found
