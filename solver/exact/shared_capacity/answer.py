@@ -45,7 +45,7 @@ FIRST = 0.2
 ASKING = 0.02
 """Part of the time for a first question."""
 
-APART_WHOLE, APART_SPLIT = 0.25, 0.45
+APART_WHOLE, APART_SPLIT = 0.25, 0.4
 """Part of the time for what stands apart, where every workload is whole and where some may be split."""
 
 AT_LEAST_COST = 0.07
@@ -257,7 +257,7 @@ class _Search:
         """Asks what a content is worth where the known ones are worth least; False: no better prices are to be had."""
         likely, limit = self._likely(self._centre), self._limit
         self._ask(self._centre, end, cells=MOST_CELLS, gap=LEAST_GAP)
-        return self._limit < limit * (1 - ENOUGH) or self._likely(self._centre) > likely * (1 + ENOUGH)
+        return self._limit < limit * (1 - ENOUGH) or self._likely(self._centre) > likely + ENOUGH * abs(likely)
 
     def _ask(self, prices: MasterPrices, end: float, *, cells: int, gap: float) -> None:
         """Asks what a content is worth at prices: a limit, and contents."""

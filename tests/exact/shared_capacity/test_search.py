@@ -254,6 +254,20 @@ def test_a_question_tells_whether_it_taught_anything(told, worth, contents, lear
     assert one.asked[-1] == ("A", [1.0, 1.0], 20.0, module.LEAST_GAP, module.MOST_CELLS)
 
 
+def test_a_question_taught_nothing_where_the_known_contents_cannot_serve_all_and_stay(told):
+    """Then the limit that they would prove is below 0."""
+    one = told()
+    search = one.begun(SMALL)
+    search._centre = prices(90.0, 90.0)
+    one.worth["A"] = 5000.0
+    assert search._likely(search._centre) > 0
+    one.patch(search, "_likely", lambda _: -10.0)
+    assert search.ask(inf) is False
+    told = iter((-10.0, -9.0))
+    one.patch(search, "_likely", lambda _: next(told))
+    assert search.ask(inf) is True
+
+
 def test_of_many_known_contents_the_most_valuable_grow(told):
     one = told()
     search = one.begun(SMALL)
