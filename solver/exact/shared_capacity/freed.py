@@ -69,7 +69,7 @@ def better_plans(
     prices = known.prices(asked, gpus)
     fruitless = 0
     while time.monotonic() < deadline and fruitless < TRIES + TRIES_OF_EACH * len(now):
-        losses = _losses(now, weights, prices, known)
+        losses = _losses(now, weights, prices, known.most(prices, gpus))
         order = sorted(range(len(now)), key=lambda i: -(draw.random() ** (1 / losses[i])))
         freed = set(order[: draw.randint(*FREED)])
         kept = [one for i, one in enumerate(now) if i not in freed]
@@ -91,15 +91,14 @@ def better_plans(
             yield now
 
 
-def _losses(plan: Sequence[Content], weights: Floats, prices: MasterPrices, known: KnownContents) -> Floats:
+def _losses(plan: Sequence[Content], weights: Floats, prices: MasterPrices, most: Mapping[str, float]) -> Floats:
     """
     Returns what the GPUs of a plan lack at prices of the best contents, shape (GPU,).
 
-    In parts of the mean, and a little for each, so that any may be freed.
+    In parts of the mean, and a little for each, so that any may be freed. `most`: what a content of each type is worth.
     """
     if not plan:
         return np.zeros(0)
     price, charge = prices.of(weights)
-    most = known.most(prices, {one.gpu.gpu for one in plan})
     lack = np.array([most[one.gpu.gpu] - one.worth(price, charge) for one in plan])
     return np.asarray(np.maximum(lack, 0.0) / (float(lack.mean()) or 1.0) + ANY)

@@ -1,6 +1,7 @@
 """Plans that are mended and bettered GPU by GPU: they stay plans, and rise."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,8 +73,18 @@ def test_gpus_that_lack_most_are_freed_most_often():
     prices = known.prices(asked, gpus)
     price, charge = prices.of(ONES)
     worth = [one.worth(price, charge) for one in plan]
-    losses = module._losses(plan, ONES, prices, known)
+    losses = module._losses(plan, ONES, prices, known.most(prices, gpus))
     assert np.argsort(losses, kind="stable").tolist() == np.argsort(-np.array(worth), kind="stable").tolist()
     assert losses.min() >= module.ANY
     assert losses.mean() == pytest.approx(1 + module.ANY)
-    assert module._losses([], ONES, prices, known).tolist() == []
+    assert module._losses([], ONES, prices, {}).tolist() == []
+
+
+def test_a_plan_need_not_use_every_type_of_which_contents_are_known():
+    asked, gpus, known, near, plan = begun(1, (1,))
+    other = replace(plan[0], gpu=replace(plan[0].gpu, gpu="another"))
+    known.add([other])
+    more = {**gpus, "another": 0}
+    found = bettered(asked, more, plan, known, {**near, "another": next(iter(near.values()))})
+    assert asked.are_met_by(found[-1])
+    assert {one.gpu.gpu for one in found[-1]} == set(gpus)
