@@ -57,9 +57,7 @@ class AskedRows:
 
     def beside(self, contents: Sequence[Content]) -> Self:
         """Returns the rows of what contents leave."""
-        n = len(self.rate_rps)
-        carried = sum((one.rates(n) for one in contents), np.zeros(n))
-        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        carried, replicas = self._there(contents)
         required = self.required_rps - carried
         return replace(
             self,
@@ -80,16 +78,20 @@ class AskedRows:
 
     def are_met_by(self, contents: Sequence[Content]) -> bool:
         """Tells whether contents carry every rate with as many replicas as are allowed."""
-        n = len(self.rate_rps)
-        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        _, replicas = self._there(contents)
         return bool(self.served_whole(contents).all() and (replicas <= self.most).all())
 
     def served_whole(self, contents: Sequence[Content]) -> np.ndarray:
         """Tells of each workload whether contents have all that it asks for, shape (workload,)."""
-        n = len(self.rate_rps)
-        carried = sum((one.rates(n) for one in contents), np.zeros(n))
-        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        carried, replicas = self._there(contents)
         return np.asarray((carried >= self.required_rps - MET * self.rate_rps) & (replicas >= self.least))
+
+    def _there(self, contents: Sequence[Content]) -> tuple[Floats, Floats]:
+        """Returns requests/s and replicas that contents have together, shape (workload,) each."""
+        n = len(self.rate_rps)
+        rates = sum((one.rates(n) for one in contents), np.zeros(n))
+        replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
+        return rates, np.asarray(replicas)
 
     def prices(self, value: Floats, rates: Floats, replicas: Floats, of_type: Floats, gpus: Floats) -> MasterPrices:
         """
