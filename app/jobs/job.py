@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from sliceplan.solver.model.judged import Judged
+from sliceplan.solver.runtime.progress import Report
 
 from .row_so_far import RowSoFar
 from .so_far import SoFar
@@ -38,8 +39,8 @@ class JobStatus:
     """solve, sweep, or another name that was given."""
     title: str
     state: State
-    progress: str
-    """What the search said last; empty: nothing yet."""
+    progress: Report | None
+    """What the search said last; None: nothing yet."""
     done: int
     of: int
     """Parts of it that are done, and all: the points of a sweep; a solve is one part."""
@@ -69,7 +70,7 @@ class Job:
     title: str
     of: int = 1
     state: State = State.WAITING
-    progress: str = ""
+    progress: Report | None = None
     done: int = 0
     error: str | None = None
     so_far: SoFar | None = None
@@ -106,10 +107,10 @@ class Job:
                 self.improved,
             )
 
-    def says(self, text: str) -> None:
+    def says(self, report: Report) -> None:
         """Notes what its search reports, which also shows that it runs."""
         with self.changing:
-            self.progress = text
+            self.progress = report
             self.runs()
 
     def finds(self, found: SoFar | RowSoFar) -> None:

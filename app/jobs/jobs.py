@@ -26,6 +26,7 @@ from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.proving import proving_planner
 from sliceplan.solver.model.sweep_report import SweepPoint, SweepReport
 from sliceplan.solver.planners.facts import PlannerFacts
+from sliceplan.solver.runtime.progress import Report
 from sliceplan.solver.what_if.points import Sweep, used_profiles
 from sliceplan.solver.what_if.steps import explained, rising
 from sliceplan.solver.what_if.sweeping import sweep_report, swept
@@ -199,13 +200,14 @@ class Jobs:
                     with job.changing:
                         job.result.append(point)
                         job.done += 1
-                        job.says(f"{job.done:,} of {job.of:,} points")
+                        job.says(Report(f"{job.done:,} of {job.of:,} points"))
                     job.has_points.set()
                 points = list(job.result)
                 steps = []
                 for step in explained(sweep, points, workers, stop=stop) if explain else ():
                     steps.append(step)
-                    job.says(f"{len(steps):,} of {len(rising(points)):,} rises of the cost explained")
+                    said = f"{len(steps):,} of {len(rising(points)):,} rises of the cost explained"
+                    job.says(Report(said))
             report = sweep_report(sweep, points, steps)
             size = len(pickle.dumps(report))
             job.ends(State.CANCELLED if job.is_cancelled else State.DONE, result=report, size_bytes=size)

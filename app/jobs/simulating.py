@@ -1,14 +1,10 @@
 """What a worker is asked for by the screen "Will it hold?"; the simulation is loaded there only."""
 
-import re
 from dataclasses import dataclass
 
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.simulation_report import SimulationReport
-
-RUNS = re.compile(r"simulating: ([\d,]+) of ([\d,]+) runs")
-"""What a simulation reports as it goes on (`solver/simulation/simulation.py`)."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +26,6 @@ class Simulated:
 
     traffic: Traffic
     report: SimulationReport
-
-
-def runs_done(progress: str) -> tuple[int, int] | None:
-    """Returns the runs of services that are done, and all, of what a simulation reports; None: it is another report."""
-    found = RUNS.match(progress)
-    return None if found is None else (int(found[1].replace(",", "")), int(found[2].replace(",", "")))
 
 
 def simulated(problem: Problem, plan: Plan, traffic: Traffic) -> Simulated:

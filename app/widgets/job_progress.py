@@ -16,7 +16,6 @@ from sliceplan.app.jobs.remedies import ALL_S
 from sliceplan.app.jobs.room_to_grow import MOST_S
 from sliceplan.app.jobs.routers import MOST_PLANNED as MOST_ROUTERS
 from sliceplan.app.jobs.searching_on import limit_s as search_on_s
-from sliceplan.app.jobs.simulating import runs_done
 from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
@@ -147,7 +146,8 @@ def value_of(session: Session, purpose: str) -> Any:
 
 
 def _words(status: JobStatus, purpose: str, job: OpenJob) -> str:
-    doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
+    silent = "waits for its turn" if status.state is State.WAITING else "begins"
+    doing = silent if status.progress is None else status.progress.text
     no_limit = "; no time limit" if purpose in WITHOUT_LIMIT and status.state is State.RUNNING else ""
     left = time_left(status, job.most_s or longest_s(purpose, job.problem)) or no_limit
     # Who searches is in the title already.
@@ -189,8 +189,9 @@ def time_left(status: JobStatus, most_s: float | None) -> str:
 
 
 def parts_of(status: JobStatus) -> tuple[int, int]:
-    """Returns the parts of a job that are done, and all: of a simulation the runs that it reports."""
-    return runs_done(status.progress) or (status.done, status.of)
+    """Returns the parts of a job that are done, and all: its own, or those of the search that it waits for."""
+    said = status.progress
+    return (said.done, said.of) if said is not None and said.of else (status.done, status.of)
 
 
 def _cancel(job: OpenJob) -> None:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from ..runtime.interruption import interruptible_by
-from ..runtime.progress import listening
+from ..runtime.progress import Report, listening
 from .output import say, spinner
 
 STDOUT = 1
@@ -21,8 +21,13 @@ STDOUT = 1
 @contextmanager
 def searching(text: str) -> Iterator[Any]:
     """Shows what the searches in the block report, and lets Ctrl-C end them; yields a function to change the text."""
-    with spinner(text) as update, listening(update), _stopped_by_interrupt(), _stdout_for_answers():
-        yield update
+    with spinner(text) as update:
+
+        def show(said: Report) -> None:
+            update(said.text)
+
+        with listening(show), _stopped_by_interrupt(), _stdout_for_answers():
+            yield update
 
 
 @contextmanager

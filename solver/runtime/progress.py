@@ -3,9 +3,22 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
-Listener = Callable[[str], object]
+
+@dataclass(frozen=True)
+class Report:
+    """How far a search is."""
+
+    text: str
+    """In a few words."""
+    done: int = 0
+    of: int = 0
+    """Equal parts of it that are done, and all; 0: it has no parts that are known beforehand."""
+
+
+Listener = Callable[[Report], object]
 
 Watcher = Callable[[Any], object]
 
@@ -13,11 +26,11 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
-def report(text: str) -> None:
-    """Says in a few words how far the search is."""
+def report(text: str, done: int = 0, of: int = 0) -> None:
+    """Says how far the search is, with the fields of a Report."""
     listener = _listener.get()
     if listener is not None:
-        listener(text)
+        listener(Report(text, done, of))
 
 
 @contextmanager

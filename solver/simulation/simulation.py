@@ -87,7 +87,7 @@ def simulated_plan(
         for runs, found in _done(services, tasks, settings, residents, workers):
             counted = counted | dict(zip(runs, found, strict=True))
             offer(partial(_as_known, so_far, counted))
-            report(f"simulating: {len(counted):,} of {total:,} runs of services")
+            report(f"simulating: {len(counted):,} of {total:,} runs of services", len(counted), total)
         return so_far(counted)
 
     answer = best_so_far(search, lambda _: so_far({}))

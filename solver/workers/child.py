@@ -30,7 +30,7 @@ CALL, STOP = b"c", b"s"
 
 REPORT, SO_FAR, ANSWER, ERROR = "report", "so far", "answer", "error"
 """
-What a worker sends: (one of these; text, value, value or exception; whether a search that was given up still runs).
+What a worker sends: (one of these; Report, value, value or exception; whether a search that was given up still runs).
 
 Calls may send values SO_FAR to their `progress.watcher()`; most send none.
 """

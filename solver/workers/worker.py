@@ -18,6 +18,7 @@ from concurrent.futures import BrokenExecutor
 from multiprocessing import Pipe
 from typing import Any
 
+from ..runtime.progress import Listener, Watcher
 from .child import ANSWER, CALL, REPORT, SO_FAR, STOP
 
 POLL_S = 0.05
@@ -68,8 +69,8 @@ class Worker:
         options: Mapping[str, Any],
         *,
         stop: threading.Event,
-        on_report: Callable[[str], object],
-        on_so_far: Callable[[Any], object],
+        on_report: Listener,
+        on_so_far: Watcher,
     ) -> Any:
         """
         Returns what a function gives in the process; raises what it raises there.

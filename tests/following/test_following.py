@@ -275,7 +275,7 @@ def test_an_interruption_names_the_policies_that_it_came_before(tmp_path):
     stop = threading.Event()
 
     def set_after(said):
-        if said == "followed by fixed":
+        if said.text == "followed by fixed":
             stop.set()
 
     with interruptible_by(stop), listening(set_after):

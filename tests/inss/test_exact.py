@@ -66,7 +66,7 @@ def test_more_models_and_gpus_are_proven_with_few_values(models, gpus):
     """Of 12 models on two types there are 8,190 values; the bounds leave some dozens of them to compute."""
     latencies = latencies_of(alike(models, gpus, seed=0))
     said = []
-    with listening(said.append):
+    with listening(lambda one: said.append(one.text)):
         found = best_partition(latencies, latencies.rates_rps, spare=1.1)
     verdict = judged(latencies, found.decision, latencies.rates_rps, 1.1)
     assert verdict.holds

@@ -337,9 +337,9 @@ def test_a_plan_so_far_that_does_not_hold_is_not_shown(monkeypatch):
         monkeypatch.undo()
         raise WrongPlanError("it does not hold")
 
-    def hear(text):
-        heard.append(text)
-        if "not shown" in text:
+    def hear(said):
+        heard.append(said.text)
+        if "not shown" in said.text:
             stop.set()
 
     monkeypatch.setattr("sliceplan.solver.api.finishing.completed", wrong)

@@ -22,7 +22,7 @@ from sliceplan.solver.wording.summary import so_far_in_words
 
 def test_migserving_reports_each_generation_with_gpus_that_never_rise():
     heard = []
-    with listening(heard.append):
+    with listening(lambda said: heard.append(said.text)):
         plan = solve(random_problem(12, seed=1), "migserving-slow")
     gpus = [int(re.search(r"generation \d+, (\d+) GPUs", text)[1]) for text in heard]
     assert gpus == sorted(gpus, reverse=True)
@@ -31,7 +31,7 @@ def test_migserving_reports_each_generation_with_gpus_that_never_rise():
 
 def test_exact_reports_its_bound_and_its_first_plan():
     heard = []
-    with listening(heard.append):
+    with listening(lambda said: heard.append(said.text)):
         solve(two_type_problem(60, seed=1), profiles=[*shipped_profiles(), *second_type()], time_limit_s=2)
     assert heard[0].startswith("exact: no plan costs less than $")
     assert any("a plan of $" in text for text in heard)

@@ -96,8 +96,8 @@ def test_a_running_call_that_is_cancelled_ends_with_its_best_answer(pool):
     reported = threading.Event()
     texts = []
 
-    def on_report(text):
-        texts.append(text)
+    def on_report(said):
+        texts.append(said.text)
         reported.set()
 
     call = pool.lane("someone", on_report).submit(worker_calls.search_without_end, "best so far")
@@ -155,8 +155,8 @@ def test_a_pool_of_which_not_all_have_started_ends():
 
 
 def test_a_listener_that_fails_fails_its_call_and_no_other(monkeypatch):
-    def on_report(text):
-        raise ValueError(text)
+    def on_report(said):
+        raise ValueError(said.text)
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
     with WorkerPool(1, preload=()) as pool:

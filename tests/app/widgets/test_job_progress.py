@@ -8,14 +8,14 @@ from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.jobs.job import JobStatus, State
 from sliceplan.app.jobs.routers import MOST_PLANNED
-from sliceplan.app.jobs.simulating import Traffic, runs_done, simulated
+from sliceplan.app.jobs.simulating import Traffic, simulated
 from sliceplan.app.session.session import OpenJob
 from sliceplan.app.widgets import job_progress
 from sliceplan.app.widgets.job_progress import longest_s, time_left
 from sliceplan.solver import api
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.problem import FleetEntry
-from sliceplan.solver.runtime.progress import listening
+from sliceplan.solver.runtime.progress import Report, listening
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from sliceplan.solver.runtime.progress import listening
     ],
 )
 def test_the_time_left_is_told_by_parts_or_by_the_limit(state, done, of, seconds, most_s, said):
-    status = JobStatus("id", "ann", "sweep", "demo: rate", state, "", done, of, seconds, None)
+    status = JobStatus("id", "ann", "sweep", "demo: rate", state, None, done, of, seconds, None)
     assert time_left(status, most_s) == said
 
 
@@ -62,20 +62,17 @@ def test_what_limits_a_job_is_known_by_its_purpose(purpose, limit_s, most_s):
 
 
 def test_a_simulation_is_done_as_far_as_its_runs_are():
-    """What it really reports is read, and the last of it leaves no time."""
+    """As it reports beside its words; the last of it leaves no time."""
     problem = example_problems()["demo"]
     plan = api.solve(problem)
     said = []
     with listening(said.append):
         simulated(problem, plan, Traffic(requests=1000))
-    parts = [runs_done(text) for text in said if text.startswith("simulating")]
+    parts = [(one.done, one.of) for one in said]
     assert parts
-    assert None not in parts
     assert [done for done, _ in parts] == sorted({done for done, _ in parts})
     assert parts[-1][0] == parts[-1][1]
-    status = JobStatus(
-        "id", "ann", "simulate", "demo", State.RUNNING, "simulating: 500 of 2,000 runs of services", 0, 1, 4.0, None
-    )
+    status = JobStatus("id", "ann", "simulate", "demo", State.RUNNING, Report("on it", 500, 2_000), 0, 1, 4.0, None)
     assert time_left(status, None) == "; about 12 s more"
 
 
@@ -95,7 +92,7 @@ def test_as_many_routers_are_planned_as_their_limit_has_time_for():
     ],
 )
 def test_work_says_its_time_left_or_that_it_has_no_limit(monkeypatch, purpose, job, said):
-    status = JobStatus("1", "ann", purpose, "demo", State.RUNNING, "begins", 0, 1, 3.0, None)
+    status = JobStatus("1", "ann", purpose, "demo", State.RUNNING, Report("begins"), 0, 1, 3.0, None)
     monkeypatch.setattr(job_progress, "shared_jobs", lambda: SimpleNamespace(status=lambda _: status))
     for name in ("nothing_is_shown", "is_better_known"):
         monkeypatch.setattr(job_progress, name, lambda *_: False)
@@ -115,7 +112,7 @@ def test_no_press_is_lost_that_arrives_as_a_job_ends(monkeypatch):
     def status(number):
         asked.append(number)
         return JobStatus(
-            number, "ann", "sweep", "demo", State.DONE if len(asked) > 1 else State.RUNNING, "", 0, 1, 0.0, None
+            number, "ann", "sweep", "demo", State.DONE if len(asked) > 1 else State.RUNNING, None, 0, 1, 0.0, None
         )
 
     jobs = SimpleNamespace(status=status, result=lambda *_: "the answer", cancel=lambda *_: None)
