@@ -2,7 +2,7 @@
 How near plan and limit of most requests/s come on counted GPUs under MPS, one replica each or any number.
 
     .venv/bin/python tests/benchmarks/mps_capacity.py [--size 12:6 --size 100:30] [--seeds 1] [--time-limit 20]
-        [--weights solo] [--cpu]
+        [--weights solo] [--latency percentile] [--cpu]
 
 Services are drawn around those of iGniter's table 3, on V100s. `--size`: services and GPUs. `--cpu`: the time limit is
 one of CPU seconds of this process, for machines that have other work. Prints a row for each size, seed and number of
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="instances of each size, from seed 1 up")
     add_time_limit(parser, 20.0)
     parser.add_argument("--weights", choices=("equal", "solo"), default="equal")
+    parser.add_argument("--latency", choices=("execution", "percentile"), default="execution", help="percentile: 0.99")
     asked = parser.parse_args()
     limit = count_as_asked(asked)
     say_what_it_ran_on(f"random services around iGniter's table 3, {limit}", profiles=FITTED)
@@ -47,6 +48,9 @@ def main() -> None:
         for seed in range(1, asked.seeds + 1):
             for replicas in (1, None):
                 problem = freely_shared(services, seed, (replicas,), gpus)
+                if asked.latency == "percentile":
+                    promised = problem.settings.model_copy(update={"latency": "percentile", "quantile": 0.99})
+                    problem = problem.model_copy(update={"settings": promised})
                 begun, used = time.perf_counter(), time.process_time()
                 found = capacity(problem, weights=asked.weights, time_limit_s=asked.time_limit).report
                 took, used = time.perf_counter() - begun, time.process_time() - used

@@ -5,10 +5,12 @@ Contents are those of mps_oracle.py, which knows nothing of the planner: every s
 """
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
 from oracles.mps_oracle import Oracle, Task, TooLargeError
+from oracles.promise_scalar import greatest_rps
 
 MOST_CONTENTS = 1_500
 LEAST_RPS = 1e-12
@@ -16,7 +18,7 @@ LEAST_RPS = 1e-12
 
 def most_capacity(problem, profiles, weights, over):
     """Returns the most weighted requests/s; None: the rates cannot be met. `over`: STRICT or LOOSE."""
-    oracle = Oracle(problem, profiles, over)
+    oracle = oracle_of(problem, profiles, over)
     tasks = [Task(w, None, LEAST_RPS) for w in range(len(problem.workloads))]
     often = [one.max_replicas or 99 for one in problem.workloads]
     of_type = [contents(oracle, tasks, often, entry.gpu) for entry in problem.fleet]
@@ -29,6 +31,38 @@ def most_capacity(problem, profiles, weights, over):
         if np.all(rates >= required) and np.all(replicas >= least) and np.all(replicas <= most):
             best = max(best or 0.0, float(weights @ rates))
     return best
+
+
+class InTime(Oracle):
+    """Residents carry what keeps a percentile in time, requests dealt in weighted turns or at random."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.limit = [one.slo_ms / 2 * (1 + self.over) for one in self.problem.workloads]
+
+    def carried(self, residents, gpu):
+        of_tasks = [replace(one, least_rps=0.0) for one in residents]
+        found = []
+        for one, rps in zip(residents, super().carried(of_tasks, gpu) or (), strict=False):
+            settings, service = self.problem.settings, self.problem.workloads[one.task]
+            own = greatest_rps(
+                one.batch,
+                # The solver rounds to the side of more by 1e-9.
+                (one.load_ms + 1000 * one.batch / rps) * (1 - 1e-9),
+                service.slo_ms * (1 + max(self.over, 0)),
+                service.slo_quantile or settings.quantile,
+                self.required[one.task],
+                by_turns=settings.dispatch == "weighted_round_robin",
+            )
+            if own <= 0 or own < one.least_rps:
+                return None
+            found.append(own)
+        return found or None
+
+
+def oracle_of(problem, profiles, over):
+    """Returns what residents carry by the latency rule of a problem."""
+    return (InTime if problem.settings.latency == "percentile" else Oracle)(problem, profiles, over)
 
 
 def contents(oracle, tasks, often, gpu):

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ...allocation.allocated import MpsGpu, Resident
+from ...performance.carried_beside import carried_beside
 from ...performance.interference.prediction import Channels, Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
@@ -131,8 +132,19 @@ class Figures:
         latency, throughput = mps.model.among(
             workload, choices.batch, mps.percent(choices.units), totals=totals, residents=np.array(residents)
         )
-        in_time = latency <= self.limit_ms[workload] * (1 + TOLERANCE)
-        return np.where(in_time & (throughput >= self.least_rps[workload]), throughput, 0.0)
+        latency, throughput, batch = np.broadcast_arrays(latency, throughput, choices.batch)
+        carried = carried_beside(mps.promise, self.limit_ms, workload, batch, latency, throughput)
+        return np.where(carried >= self.least_rps[workload], carried, 0.0)
+
+    def beside_one_another(self, workload: Ints, batch: Ints, percent: Floats) -> tuple[Floats, Floats]:
+        """
+        Returns the latency of each resident of each set in ms, and requests/s within the latency limit.
+
+        Arrays have the shape (set, resident); where the share is 0 nobody is.
+        """
+        found = self.mps.model.predict(workload, batch, percent)
+        latency, throughput = found.latency_ms, found.throughput_rps
+        return latency, carried_beside(self.mps.promise, self.limit_ms, workload, batch, latency, throughput)
 
     def asked(self, content: Content) -> Floats:
         """Returns what residents ask for together, shape (channel,)."""
@@ -157,14 +169,14 @@ class Figures:
         percent = np.where(np.arange(width) < mps.clients, figures[:, :, 2], 0.0)
         asked = np.cumsum(np.where(percent > 0, mps.demand_mib[workload], 0.0), axis=1)
         percent = np.where(asked <= mps.memory_mib, percent, 0.0)
-        carried, limit, least = np.zeros_like(percent), self.limit_ms[workload], self.least_rps[workload]
+        carried, limit = np.zeros_like(percent), self.limit_ms[workload]
+        least = np.maximum(self.least_rps[workload], np.finfo(np.float64).tiny)
         open_ = np.flatnonzero((percent > 0).any(axis=1)) if width else np.zeros(0, dtype=np.int64)
         while len(open_):
             there = percent[open_] > 0
-            found = mps.model.predict(workload[open_], batch[open_], percent[open_])
-            late = np.where(there, found.latency_ms / limit[open_], 0.0)
-            little = there & (found.throughput_rps < least[open_])
-            carried[open_] = found.throughput_rps
+            latency, carried[open_] = self.beside_one_another(workload[open_], batch[open_], percent[open_])
+            late = np.where(there, latency / limit[open_], 0.0)
+            little = there & (late <= 1 + TOLERANCE) & (carried[open_] < least[open_])
             worst = np.where(little, np.inf, late)
             leaves = (worst > 1 + TOLERANCE) & (worst == worst.max(axis=1, keepdims=True))
             first = leaves & (np.cumsum(leaves, axis=1) == 1)

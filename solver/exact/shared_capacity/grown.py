@@ -62,10 +62,9 @@ def _best(figures: Figures, changes: Iterator[tuple[Resident, ...]], weights: Fl
     workload = np.array([[one.workload for one in residents] for residents in some])
     batch = np.array([[one.batch for one in residents] for residents in some])
     percent = np.array([[one.percent for one in residents] for residents in some])
-    figured = figures.mps.model.predict(workload, batch, percent)
-    in_time = (figured.latency_ms <= figures.limit_ms[workload] * (1 + 1e-9)).all(axis=1)
-    kept = in_time & _keeps(workload, figured.throughput_rps, least)
-    counted = np.where(kept, (weights[workload] * figured.throughput_rps).sum(axis=1), -np.inf)
+    _, carried = figures.beside_one_another(workload, batch, percent)
+    kept = (carried > 0).all(axis=1) & _keeps(workload, carried, least)
+    counted = np.where(kept, (weights[workload] * carried).sum(axis=1), -np.inf)
     at = int(counted.argmax())
     return figures.content(some[at]) if kept[at] else None
 

@@ -1,6 +1,7 @@
 """Most requests/s that the GPUs that there are could carry."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 from ...allocation.allocated import AlikeGpus, AllocatedGpu
@@ -32,18 +33,24 @@ def plan_capacity(resolved: ResolvedProblem, _: Start, time_limit_s: float) -> P
         search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
         offer(lambda stopped: _of_capacity(resolved, first, search(stopped=stopped)))
 
-    if resolved.mps:
-        known = within_limits(resolved, placed_on_each(resolved))
-        most_capacity_shared = shared_capacity.most_capacity_shared
-        found = most_capacity_shared(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
+    find = _most_capacity_shared if resolved.mps else most_capacity
+    if is_by_set(resolved.problem.settings):
+        found = most_capacity_of_sets(find, resolved, on_answer=offered, time_limit_s=time_limit_s)
     else:
-        find = most_capacity_of_sets if is_by_set(resolved.problem.settings) else most_capacity
         found = find(resolved, on_answer=offered, time_limit_s=time_limit_s)
     search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
     if found.value is None and found.stopped is not StopReason.TIME_LIMIT:
         placed = placed_on_each(resolved) if resolved.mps else ()
         return _stated(resolved, without(loosest(resolved), search, deadline, placed, NO_BOUND), found)
     return _of_capacity(resolved, found, search)
+
+
+def _most_capacity_shared(
+    resolved: ResolvedProblem, *, on_answer: Callable[[MostCapacity], None], time_limit_s: float
+) -> MostCapacity:
+    """Returns it on GPUs under MPS, where plans of iGniter's rules are known to begin with."""
+    known = within_limits(resolved, placed_on_each(resolved))
+    return shared_capacity.most_capacity_shared(resolved, hosted, known, on_answer=on_answer, time_limit_s=time_limit_s)
 
 
 def _of_capacity(resolved: ResolvedProblem, found: MostCapacity, search: Search) -> Plan:

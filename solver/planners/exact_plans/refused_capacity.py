@@ -13,8 +13,6 @@ def not_shared_capacity(resolved: ResolvedProblem) -> Iterator[str]:
     settings, services = resolved.problem.settings, len(resolved.problem.workloads)
     if others := [entry.gpu.name for entry in resolved.fleet if entry.sharing != {"mps"}]:
         yield f"on fleets under MPS alone, or without it; {', '.join(others)} may be divided otherwise too"
-    if settings.latency != "execution":
-        yield f"under MPS for settings.latency: execution only; it is {settings.latency}"
     if settings.mps_rules != "free":
         yield f"under MPS for settings.mps_rules: free only; they are {settings.mps_rules}"
     if settings.shadow_percent:

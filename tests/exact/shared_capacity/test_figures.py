@@ -48,6 +48,7 @@ def figures(*, clients=4, memory_mib=6.0, once=(False,) * 4, rates=(1.0,) * 4, l
     mps = SimpleNamespace(
         gpu="A",
         model=Model(),
+        promise=None,
         shares=np.array([1, 2, 4]),
         batches=[np.array(one) for one in BATCHES],
         usable=np.array([True, True, True, True]),

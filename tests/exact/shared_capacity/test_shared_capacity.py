@@ -28,7 +28,7 @@ def _small_gpus():
         yield
 
 
-def counted(seed):
+def counted(seed, **settings):
     """Returns a drawn problem on one or two GPUs of each small type under MPS with the objective capacity."""
     problem, profiles = drawn(seed)
     draw = random.Random(f"shared {seed}")
@@ -36,16 +36,16 @@ def counted(seed):
         one.model_copy(update={"sharing": ("mps",), "count": draw.choice((1, 1, 2))}) for one in problem.fleet
     )
     asked = {"objective": "capacity", "mps_rules": "free", "shadow_percent": 0.0, "time_limit_s": 600.0}
-    settings = problem.settings.model_copy(update=asked)
+    settings = problem.settings.model_copy(update=asked | settings)
     workloads = tuple(
         one.model_copy(update={"rate_rps": one.rate_rps * draw.choice((0.2, 0.5))}) for one in problem.workloads
     )
     return problem.model_copy(update={"fleet": fleet, "settings": settings, "workloads": workloads}), profiles
 
 
-def judged(seed, least_percent=0.0):
+def judged(seed, least_percent=0.0, **settings):
     """Returns how a plan of a drawn problem compares with all that there is."""
-    problem, profiles = counted(seed)
+    problem, profiles = counted(seed, **settings)
     ones = np.ones(len(problem.workloads))
     strict = most_capacity(problem, profiles, ones, STRICT)
     loose = most_capacity(problem, profiles, ones, LOOSE)
@@ -89,6 +89,42 @@ def test_so_it_is_where_the_hardware_gives_no_shares_of_one_unit(monkeypatch):
     assert ends["most"] + ends["near"] + ends["less"] >= 4, ends
 
 
+PERCENTILE = {"latency": "percentile", "quantile": 0.95}
+# Again some without a plan.
+IN_TIME = (2, 3, 6, 12, 13, 18, 22, 28, 31)
+
+
+@pytest.mark.parametrize("dispatch", ["weighted_round_robin", "random"])
+def test_so_it_is_of_percentiles_of_requests_that_wait(monkeypatch, dispatch):
+    """Property: by the oracle that looks up what each resident is promised one number at a time."""
+    monkeypatch.setattr(answer, "ROUNDS", 3)
+    monkeypatch.setattr(answer, "CELLS", 30)
+    monkeypatch.setattr(answer, "MOST_CELLS", 60)
+    ends = Counter(judged(seed, dispatch=dispatch, **PERCENTILE) for seed in IN_TIME)
+    assert ends["infeasible"] >= 1, ends
+    assert ends["most"] + ends["near"] + ends["less"] >= 6, ends
+
+
+def test_a_router_that_knows_every_state_has_plans_of_turns_and_limits_no_lower(monkeypatch):
+    """Property: whatever carries the rates in weighted turns does there."""
+    monkeypatch.setattr(answer, "ROUNDS", 3)
+    monkeypatch.setattr(answer, "CELLS", 30)
+    monkeypatch.setattr(answer, "MOST_CELLS", 60)
+    found = 0
+    for seed in IN_TIME:
+        problem, profiles = counted(seed, dispatch="least_expected", **PERCENTILE)
+        in_turns, _ = counted(seed, dispatch="weighted_round_robin", **PERCENTILE)
+        most = most_capacity(in_turns, profiles, np.ones(len(problem.workloads)), STRICT)
+        plan = solve(problem, profiles=profiles)
+        assert check(problem, plan, profiles) == []
+        if most is None:
+            continue
+        found += bool(plan.gpus)
+        assert plan.status is not Status.INFEASIBLE, seed
+        assert plan.capacity.limit >= most * (1 - SAME), seed
+    assert found >= 6
+
+
 @pytest.mark.parametrize("seed", [2, 6, 18, 32])
 def test_no_content_is_worth_more_than_its_limit(seed):
     """Property: at drawn prices, also below 0 a resident, few cells and many."""
@@ -116,7 +152,6 @@ def test_what_is_not_looked_for_under_mps_is_refused_by_name():
     for update, words in (
         ({"mps_rules": "igniter"}, "settings.mps_rules: free only"),
         ({"shadow_percent": 10.0}, "without standby processes only"),
-        ({"latency": "worst_case"}, "settings.latency: execution only"),
     ):
         settings = problem.settings.model_copy(update=update)
         plan = solve(problem.model_copy(update={"settings": settings}), profiles=profiles)
