@@ -4,7 +4,7 @@ Tables that are read: a grid where there is room, and the same rows as a list of
 The server does not know how wide a browser's window is, so both are on the page and page.css shows one of them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -27,6 +27,8 @@ def show_table(
     *,
     columns: Mapping[str, Any] | None = None,
     folded: Collection[str] = (),
+    at_once: int = MOST_CARDS,
+    titles: int = 1,
     **options: Any,
 ) -> Any:
     """
@@ -40,6 +42,10 @@ def show_table(
         Streamlit's column configuration; the cards take its labels and number formats.
     folded
         Columns that a card has behind "More".
+    at_once
+        Cards that are open at first; the others are behind one press.
+    titles
+        Columns, from the first, that a card has as its title.
     options
         Of `st.dataframe`.
     """
@@ -48,7 +54,8 @@ def show_table(
             table, hide_index=True, width="stretch", column_config=dict(columns) if columns else None, **options
         )
     with st.container(key=f"cards_{name}"):
-        show_cards(table if isinstance(table, pd.DataFrame) else _data(table), name, columns or {}, folded=folded)
+        frame = table if isinstance(table, pd.DataFrame) else _data(table)
+        show_cards(frame, name, columns or {}, folded=folded, at_once=at_once, titles=titles)
     return drawn
 
 
@@ -58,7 +65,14 @@ def heads_of(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def show_cards(
-    frame: pd.DataFrame, name: str, columns: Mapping[str, Any], *, wrong: str = "", folded: Collection[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    columns: Mapping[str, Any],
+    *,
+    wrong: str = "",
+    folded: Collection[str] = (),
+    at_once: int = MOST_CARDS,
+    titles: int = 1,
 ) -> None:
     """
     Draws the first rows as cards, and the way to more: each press doubles them, so that none is many presses away.
@@ -69,13 +83,13 @@ def show_cards(
         Of the place on the page.
     wrong
         The column that says what is wrong with a row; empty: there is none.
-    folded
-        Columns that a card has behind "More".
+    folded, at_once, titles
+        As for `show_table`.
     """
     kept, rows = f"cards_of_{name}", len(frame)
     of, count = st.session_state.get(kept, (rows, MOST_CARDS))
     count = count if of == rows else MOST_CARDS  # of another table there
-    st.html(cards(frame.head(count), columns, wrong, folded))
+    st.html(cards(frame.head(count), columns, wrong, folded, at_once=at_once, titles=titles))
     if rows <= MOST_CARDS:
         return
 
@@ -87,10 +101,31 @@ def show_cards(
         st.button(f"Show {min(count, rows - count):,} more", key=f"cards_more_{name}", on_click=show_more)
 
 
-def cards(frame: pd.DataFrame, columns: Mapping[str, Any], wrong: str = "", folded: Collection[str] = ()) -> str:
-    """Returns rows as an HTML list; the first column is a card's title, empty cells are left out, wrong rows marked."""
+def cards(
+    frame: pd.DataFrame,
+    columns: Mapping[str, Any],
+    wrong: str = "",
+    folded: Collection[str] = (),
+    *,
+    at_once: int = MOST_CARDS,
+    titles: int = 1,
+) -> str:
+    """
+    Returns rows as an HTML list, empty cells left out and wrong rows marked; arguments as for `show_cards`.
+
+    One card alone is not put behind a press, which takes as much room.
+    """
     names = [str(name) for name in frame.columns]
-    rows = (_card(row, names, columns, wrong, folded) for row in frame.itertuples(index=False))
+    rows = [_card(row, names, columns, wrong, folded, titles) for row in frame.itertuples(index=False)]
+    behind = len(rows) - at_once
+    if at_once >= MOST_CARDS or behind <= 1:
+        return _list(rows)
+    return (
+        f"{_list(rows[:at_once])}<details><summary>Show the other {behind}</summary>{_list(rows[at_once:])}</details>"
+    )
+
+
+def _list(rows: Sequence[str]) -> str:
     return f'<ul class="cards">{"".join(rows)}</ul>'
 
 
@@ -100,19 +135,25 @@ def _data(styled: Styler) -> pd.DataFrame:
 
 
 def _card(
-    row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any], wrong: str, folded: Collection[str]
+    row: tuple[Any, ...],
+    names: list[str],
+    columns: Mapping[str, Any],
+    wrong: str,
+    folded: Collection[str],
+    titles: int,
 ) -> str:
     texts = [_shown(value, columns.get(name)) for name, value in zip(names, row, strict=True)]
     facts = [
         (name, _fact(_label(name, columns.get(name)), text))
-        for name, text in zip(names[1:], texts[1:], strict=True)
+        for name, text in zip(names[titles:], texts[titles:], strict=True)
         if text
     ]
     first = _facts([fact for name, fact in facts if name not in folded])
     more = _facts([fact for name, fact in facts if name in folded])
     behind = f"<details><summary>More</summary>{more}</details>" if more else ""
     kind = ' class="wrong"' if wrong in names and texts[names.index(wrong)] else ""
-    return f"<li{kind}><strong>{_text(texts[0] or names[0])}</strong>{first}{behind}</li>"
+    title = ", ".join(text for text in texts[:titles] if text) or names[0]
+    return f"<li{kind}><strong>{_text(title)}</strong>{first}{behind}</li>"
 
 
 def _facts(facts: list[str]) -> str:

@@ -18,7 +18,7 @@ from support.browser_walk import (
 )
 
 from sliceplan.solver.formats.plan_files import read_plan
-from sliceplan.solver.formats.problem_files import parse_problem, read_problem
+from sliceplan.solver.formats.problem_files import dump_problem, example_problems, parse_problem, read_problem
 
 pytestmark = pytest.mark.browser
 
@@ -94,6 +94,25 @@ def test_a_mixed_fleet_shows_shares_beside_slices_and_causes_on_hover(page):
     look(page, "8-mixed")
     go(page, "Fragmentation")
     look(page, "9-mixed-fragmentation")
+
+
+def test_a_press_waits_for_the_file_that_was_chosen_before(page, tmp_path):
+    """The way of the file is held up; a press that did not wait would leave the screen, which then never has it."""
+    held = []
+    page.route("**/upload_file/**", lambda route: held.append(route))
+    chosen = tmp_path / "chosen.yaml"
+    chosen.write_text(dump_problem(example_problems()["parvagpu-s1"].model_copy(update={"name": "chosen"})))
+    open_beginning(page)
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(chosen)
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.wait_for_timeout(1_000)
+    expect(page.get_by_role("heading", name="Services and fleet", level=1)).to_be_visible()
+    for route in held:
+        route.continue_()
+    page.unroute_all()
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("chosen", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="GPU", level=2).first).to_contain_text("proven cheapest")
 
 
 def test_a_wrong_upload_is_explained_and_a_right_one_replaces_the_problem(page, tmp_path):

@@ -5,12 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from sliceplan.app.charts.capacities import capacity_chart
-from sliceplan.app.charts.cost_runtime import cost_runtime_chart
-from sliceplan.app.charts.gaps import gap_chart
-from sliceplan.app.charts.money import money_chart
 from sliceplan.app.jobs.comparing import SEARCH_S
-from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.session.shown import shown
@@ -22,7 +17,6 @@ from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
-from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.simulation import usual_simulation_of
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
@@ -30,7 +24,6 @@ from sliceplan.solver.comparison.ranking import best_first
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.formats.labelled import labelled
-from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -39,17 +32,34 @@ from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.planner_words import plain_and_own_name, plain_name
 from sliceplan.solver.wording.reasons import shared_reasons
-from sliceplan.solver.wording.summary import missed_slos
 from sliceplan.solver.wording.what_is_proven import plans_for_no_percentile, summary_and_what_of
 
 from .first_look import begin_first_look, offer_the_rest
+from .late_plans import show_late_plans
 from .learned import show_learned
 from .on_cores import show_on_cores
+from .pictures import show_pictures
 from .rows_so_far import show_rows_so_far
 from .slice_prices import show_prices
 from .standing import standing
 
 ROW = Kept[str | None]("compare.row")
+
+FOLDED = (
+    "late requests",
+    "by BDA",
+    "worst miss",
+    "GPUs",
+    "per month",
+    "time (s)",
+    "placed otherwise",
+    "whose rules",
+    "planner",
+)
+"""Columns that a phone has behind "More"."""
+
+CARDS_AT_ONCE = 3
+"""Planners that a phone shows at first, the cheapest that hold."""
 
 MOST_LETTERS = 400
 """Of what is said of a failure; the file has all of it."""
@@ -145,11 +155,9 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
 def _show_comparison(session: Session, problem: Problem, asked: Comparison, facts: dict[str, PlannerFacts]) -> None:
     warn_if_outdated(session, problem, "compare again")
     compared = made_once("compare.ranked", (asked,), lambda: best_first(asked))
-    breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
     seen = shown(session, problem, compared)
     exact = next((plan for plan in seen.plans if plan.planner == proving_planner(problem) and plan.gpus), None)
     differences = made_once("compare.differences", (exact,), lambda: _differences(seen, exact))
-    bound = compared.bound.cost_per_hour
     st.header(literal(_proven(compared)))
     if said := standing(compared):
         st.markdown(said)
@@ -164,21 +172,8 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
     _show_trouble(compared)
     if compared.not_run:
         st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
-    if compared.objective != COST:
-        show_picture(session, capacity_chart(compared), "capacities")
-        st.caption(
-            "What all partitions of each plan could carry within the SLOs, together, which is not what they serve; the "
-            "line is the proven limit. Only `exact` looks for the most; the others look for few GPUs. A hatched bar "
-            "misses SLOs."
-        )
-    elif bound is not None:
-        show_picture(session, gap_chart(compared), "gaps")
-        st.caption(
-            "The line is proven: no plan that holds can cost less. The cheapest are on top; a hatched bar misses SLOs. "
-            "*Exact search* proves; the others are published or plain, told of below; in small: their names in files. "
-            "*Whole GPUs per service* shares none: each service has as many GPUs to itself as its rate needs."
-        )
-    _show_broken(seen)
+    show_pictures(session, problem, compared)
+    show_late_plans(seen)
     chosen = _table(compared, differences, simulated)
     _reasons(seen)
     _one_planner(session, problem, compared, differences, facts, chosen)
@@ -191,19 +186,6 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
         width="content",
         help_text="as `sliceplan compare --json` writes it",
     )
-    if compared.objective == COST:
-        _show_times(session, compared)
-    if breakdowns:
-        st.header("Where the money goes")
-        show_picture(session, money_chart(compared.plans, breakdowns), "where-the-money-goes")
-        st.caption(
-            "**Useful work**: what the required rates need of the partitions that serve them, were each used at its "
-            "best. **Over-provision**: capacity beyond the required rate. **Internal slack**: what the batch size that "
-            "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
-            "partition. Each costs its part of its GPU's price; together they are the plan's cost."
-        )
-        with st.expander("As parts of each plan's cost"):
-            _money_table(compared, breakdowns)
 
 
 def _late_requests(simulated: dict[str, SimulationReport]) -> str:
@@ -231,28 +213,6 @@ def _json_text(problem: Problem, compared: Comparison) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def _show_broken(compared: Comparison) -> None:
-    """Says whose plans are late, and by how much, below the picture that has them hatched."""
-    broken = [
-        f"- **{literal(plain_and_own_name(plan.planner))}** does not hold: {literal(_late(plan))}"
-        for plan in compared.plans
-        if plan.violations
-    ]
-    if broken:
-        st.error(
-            "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
-        )
-
-
-def _show_times(session: Session, compared: Comparison) -> None:
-    st.header("How long each took")
-    show_picture(session, cost_runtime_chart(compared), "cost-against-time")
-    st.caption(
-        "The cheapest first, with what its plan costs per hour; the farther to the left, the sooner it was found. The "
-        "time is that of this machine, whatever else ran on it."
-    )
-
-
 def _proven(compared: Comparison) -> str:
     return "Proven: no plan exists for this problem" if compared.no_plan_exists else compared.proven_in_words
 
@@ -274,18 +234,6 @@ def _shortened(message: str) -> str:
     return message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
 
 
-def _late(plan: Plan) -> str:
-    worst = sorted(missed_slos(plan).items(), key=lambda one: (-one[1], one[0]))
-    shown = ", ".join(f"{name} by {excess:.1%}" for name, excess in worst[:MOST_REASONS])
-    more = f" and {len(worst) - MOST_REASONS} more" if len(worst) > MOST_REASONS else ""
-    return f"late are {shown}{more}" if worst else "GPUs give away more than there is"
-
-
-def _breakdowns(problem: Problem, compared: Comparison) -> dict[str, CostBreakdown]:
-    found = ((plan.planner, cost_breakdown(problem, plan, known_profiles())) for plan in compared.plans)
-    return {planner: one for planner, one in found if one is not None}
-
-
 def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDifference]:
     if exact is None:
         return {}
@@ -294,17 +242,6 @@ def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDiff
         for plan in compared.plans
         if plan.gpus and plan is not exact
     }
-
-
-def _money_table(compared: Comparison, breakdowns: dict[str, CostBreakdown]) -> None:
-    said = {
-        "useful work": "part of the cost that the required rates need",
-        "over-provision": "part of the cost for capacity beyond the required rates",
-        "internal slack": "part of the cost that is lost to batches cut short by the SLO",
-        "fragmentation": "part of the cost for room in no partition",
-    }
-    percents = {name: st.column_config.NumberColumn(name, format="%.1f %%", help=text) for name, text in said.items()}
-    show_table(tables.money_table(compared.plans, breakdowns), "money_parts", columns=percents, key="money_parts")
 
 
 def _table(
@@ -344,7 +281,8 @@ def _table(
                 "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
             ),
         },
-        folded=("by BDA", "worst miss", "GPUs", "per month", "time (s)", "placed otherwise", "whose rules", "planner"),
+        folded=FOLDED,
+        at_once=CARDS_AT_ONCE,
         placeholder="",
         height="content",
         key="planners_table",
@@ -424,7 +362,7 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
         st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
         return
     st.markdown(f"Against the exact plan: **{len(differs.moved)}** services have other partitions.")
-    show_table(tables.partition_table(differs, name), "other_partitions", key="other_partitions")
-    if differs.moved:
-        with st.expander("What each of them has"):
+    with st.expander("How it cuts the GPUs otherwise, and what each of these services has"):
+        show_table(tables.partition_table(differs, name), "other_partitions", titles=2, key="other_partitions")
+        if differs.moved:
             show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")

@@ -27,6 +27,9 @@ SHOWS = {
 }
 """What each shipped example is good for."""
 
+FINDINGS = "upload_findings"
+"""Where the browser's session keeps what is wrong with the file that was chosen."""
+
 LISTED = 8
 """Findings that stand on the page; the others are a click away."""
 
@@ -64,20 +67,28 @@ def _choose(session: Session) -> None:
             type=["yaml", "yml", "json"],
             key="upload",
             max_upload_size=MOST_MIB,
+            on_change=_open_upload,
+            args=(session,),
             help="What *Download problem* gives, or a file of the command line. Tables as CSV go in beside each table.",
         )
-        findings: tuple[Finding, ...] = ()
-        if upload is not None and st.session_state.get("uploaded") != upload.file_id:
-            st.session_state.uploaded = upload.file_id
-            try:
-                open_problem(session, uploaded_problem(upload.name, upload.getvalue()))
-            except InputError as error:
-                findings = error.findings
-            st.session_state.upload_findings = findings
-            if not findings:
-                st.rerun()
         if upload is not None:
-            show_findings(upload.name, st.session_state.get("upload_findings", ()))
+            show_findings(upload.name, st.session_state.get(FINDINGS, ()))
+
+
+def _open_upload(session: Session) -> None:
+    """
+    Opens the file that was chosen, or notes what is wrong with it.
+
+    A callback: a press on Solve that comes in the same run leads to another screen, which would not read the file.
+    """
+    upload = st.session_state["upload"]
+    st.session_state[FINDINGS] = ()
+    if upload is None:  # taken back
+        return
+    try:
+        open_problem(session, uploaded_problem(upload.name, upload.getvalue()))
+    except InputError as error:
+        st.session_state[FINDINGS] = error.findings
 
 
 def show_findings(name: str, findings: tuple[Finding, ...]) -> None:

@@ -1,5 +1,6 @@
 """The screen that puts planners side by side: its charts and tables, and what can be done there."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -279,8 +280,41 @@ def test_a_fleet_of_gpus_and_cpus_shows_what_each_service_would_cost_on_either()
 def test_planners_that_do_not_hold_are_named():
     page = press(screen("compare", session_with("igniter")), "compare")
     assert not page.exception
-    assert "ffd** does not hold" in texts(page.error)
+    assert "do not hold**: made by rules that judge latencies by a model of their own" in texts(page.error)
+    (behind,) = [one for one in page.expander if one.label == "Whose rules, and which services are late"]
+    assert "first fit (iGniter's FFD+, 2023): ffd: late are " in texts(behind.markdown)
     settled(page)
+
+
+def test_one_picture_is_shown_at_a_time_and_the_choice_stays():
+    page = press(screen("compare", session_with(shop())), "compare")
+
+    def shown():
+        return {"Costs": "The line is proven", "Times": "the sooner it was found", "Money": "**Useful work**"}.items()
+
+    def drawn():
+        return [name for name, said in shown() if said in texts(page.caption)]
+
+    assert drawn() == ["Costs"]
+    page.segmented_control(key="compare.view").set_value("How long each took").run()
+    assert drawn() == ["Times"]
+    page.segmented_control(key="compare.view").set_value("Where the money goes").run()
+    assert drawn() == ["Money"]
+    assert "useful work" in page.dataframe[0].value
+    switch(switch(page, "plan"), "compare")
+    assert drawn() == ["Money"]
+
+
+def test_a_phone_begins_with_the_cheapest_planners_and_has_the_others_behind_one_press():
+    page = settled(screen("compare", session_with(shop())))
+    (html,) = [one.proto.body for one in page.get("html") if "exact search" in one.proto.body]
+    first, behind = html.split("<details><summary>Show the other ")
+    named = [re.findall(r"<li><strong>(.*?)</strong>", part) for part in (first, behind)]
+    compared = page.session_state["session"].comparison[1]
+    table = next(frame.value for frame in page.dataframe if "verdict" in frame.value.columns)
+    assert named[0] == list(table["what it does"][:3])
+    assert named[0] + named[1] == list(table["what it does"])
+    assert behind.startswith(f"{len(compared.rows) - 3}</summary>")
 
 
 def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():

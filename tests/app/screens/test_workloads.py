@@ -25,7 +25,7 @@ from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.actions import ask, solve_now
-from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.problem_files import dump_problem, example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
@@ -282,6 +282,33 @@ def test_a_file_that_is_too_large_or_no_text_is_refused():
 
 def test_an_uploaded_problem_is_what_was_downloaded():
     assert uploaded_problem("demo.yaml", (ROOT / "plans" / "demo.yaml").read_bytes()) == example_problems()["demo"]
+
+
+def choose_file(page, content):
+    page.file_uploader(key="upload").set_value(("mine.yaml", content, "application/yaml"))
+    return page
+
+
+def test_a_file_that_is_chosen_is_opened_before_a_press_of_the_same_run_solves():
+    page = screen("workloads")
+    mine = shop().model_copy(update={"name": "mine"})
+    choose_file(page, dump_problem(mine).encode())
+    page.button(key="solve").click().run()
+    settled(page)
+    session = page.session_state["session"]
+    assert session.tables.name == session.answer.problem.name == "mine"
+    assert [one.tables.name for one in session.past[-1:]] == ["demo"]
+    page.button(key="undo").click().run()  # the file is still chosen, and not opened once more
+    assert session.tables.name == "demo"
+
+
+def test_a_wrong_file_changes_nothing_and_its_findings_go_with_it():
+    page = choose_file(screen("workloads"), b"version: 1\nname: x\nfleet: []\nworkloads: []\n").run()
+    assert "mine.yaml was not opened" in texts(page.error)
+    assert page.session_state["session"].tables.name == "demo"
+    page.file_uploader(key="upload").set_value(None).run()
+    assert not page.error
+    assert not page.exception
 
 
 def folds(page):

@@ -70,3 +70,20 @@ def test_a_card_has_its_less_read_facts_behind_more():
     assert re.findall(r"<dt>(.*?)</dt>", behind) == ["cost", "note"]
     assert "<details>" not in second  # nothing is behind it
     assert "<details>" not in cards(frame, {})
+
+
+@pytest.mark.parametrize(("count", "behind"), [(3, 0), (4, 0), (5, 2), (40, 37)])
+def test_all_cards_but_the_first_are_behind_one_press_where_that_saves_room(count, behind):
+    html = cards(rows(count), {}, at_once=3)
+    first, _, rest = html.partition("<details>")
+    assert first.count("<li>") == count - behind
+    assert rest.count("<li>") == behind
+    assert (f"Show the other {behind}</summary>" in rest) == bool(behind)
+    assert re.findall(r"<strong>(.*?)</strong>", html) == list(rows(count)["service"])
+
+
+def test_a_card_can_be_called_by_more_than_its_first_column():
+    frame = pd.DataFrame({"GPU": ["A30", "A30"], "partition": ["1g.6gb", None], "number": [1, 2]})
+    html = cards(frame, {}, titles=2)
+    assert re.findall(r"<strong>(.*?)</strong>", html) == ["A30, 1g.6gb", "A30"]
+    assert "<dt>partition</dt>" not in html

@@ -1,0 +1,37 @@
+"""Plans of a comparison that do not hold: how many in a line, and whose they are and by how much behind it."""
+
+import streamlit as st
+
+from sliceplan.app.widgets.texts import listed
+from sliceplan.solver.comparison.rows import Comparison
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.words import counted
+from sliceplan.solver.wording.planner_words import plain_and_own_name
+from sliceplan.solver.wording.summary import missed_slos
+
+MOST_SERVICES = 3
+"""That are named of a plan, the latest first."""
+
+
+def show_late_plans(compared: Comparison) -> None:
+    """Draws them, below the picture that has them hatched; nothing if all hold."""
+    broken = [plan for plan in compared.plans if plan.violations]
+    if not broken:
+        return
+    does = "does" if len(broken) == 1 else "do"
+    st.error(
+        f"**{counted(len(broken), 'plan')} {does} not hold**: made by rules that judge latencies by a model of their "
+        "own, and checked here by the full one."
+    )
+    with st.expander("Whose rules, and which services are late"):
+        st.markdown(listed(f"{plain_and_own_name(plan.planner)}: {late_in_words(plan)}" for plan in broken))
+
+
+def late_in_words(plan: Plan) -> str:
+    """Returns whom a plan misses and by how much, the worst first."""
+    worst = sorted(missed_slos(plan).items(), key=lambda one: (-one[1], one[0]))
+    if not worst:
+        return "its GPUs give away more than there is"
+    shown = ", ".join(f"{name} by {excess:.1%}" for name, excess in worst[:MOST_SERVICES])
+    more = f" and {len(worst) - MOST_SERVICES} more" if len(worst) > MOST_SERVICES else ""
+    return f"late are {shown}{more}"
