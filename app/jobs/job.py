@@ -52,7 +52,7 @@ class JobStatus:
     rows: tuple[RowSoFar, ...] = ()
     """The planners of a comparison that has not ended which are done."""
     improved: tuple[tuple[float, Judged], ...] = ()
-    """Seconds of a solve that has not ended, and how good its best plan was then, for each that it found."""
+    """Seconds of a solve, and how good its best plan was then, for each that it found on its way."""
 
     @property
     def has_ended(self) -> bool:
@@ -135,7 +135,7 @@ class Job:
         with self.changing:
             self.state, self.result, self.error, self.size_bytes = state, result, error, size_bytes
             self.ended_s = time.monotonic()
-            self.so_far, self.rows, self.improved = None, (), ()
+            self.so_far, self.rows = None, ()
             self.cancel = lambda: None
         self.has_points.set()
         self.ended.set()

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.solver.model.errors import InputError, SliceplanError
+from sliceplan.solver.model.judged import Judged, judged
 from sliceplan.solver.model.parsing import parse_record
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import PriceBook
@@ -42,6 +43,8 @@ class Draft:
     tables: Tables
     saved_as: VersionKey | None
     answer: Answer | None
+    improved: tuple[tuple[float, Judged], ...] = ()
+    """How the search for the answer went, as in its Result."""
 
 
 @dataclass
@@ -57,7 +60,8 @@ class Drafts:
     def note(self, token: str, session: Session) -> None:
         """Has a session's state written, if it has changed since."""
         answer = session.answer
-        draft = Draft(session.user, session.tables, session.saved_as, answer)
+        improved = session.results["solve"].improved if answer is not None else ()
+        draft = Draft(session.user, session.tables, session.saved_as, answer, improved)
         with self._changing:
             if _same(self._noted.get(token), draft):
                 return
@@ -110,6 +114,7 @@ def text_of(draft: Draft) -> str:
         "profiles": [one.model_dump(mode="json") for one in tables.profiles],
         "answered": None if answer is None else answer.problem.model_dump(mode="json"),
         "plan": None if answer is None else answer.plan.model_dump(mode="json"),
+        "improved": [[seconds, one.value, one.bound, one.gap] for seconds, one in draft.improved],
     }
     return json.dumps(data, default=_as_data)
 
@@ -137,7 +142,9 @@ def opened(text: str, user: str) -> Session | None:
             session.saved_as = VersionKey(str(data["saved_as"]["document"]), int(data["saved_as"]["number"]))
         if data["plan"] is not None:
             answered, plan = parse_record(Problem, data["answered"], "draft"), parse_record(Plan, data["plan"], "draft")
-            session.results["solve"] = Result(answered, plan)
+            objective = judged(plan).objective  # drafts of earlier versions do not have how it improved
+            improved = tuple((one, Judged(objective, *rest)) for one, *rest in data.get("improved", ()))
+            session.results["solve"] = Result(answered, plan, improved=improved)
     except (ValueError, KeyError, TypeError, AttributeError, InputError):
         return None
     return session

@@ -9,6 +9,7 @@ from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.problem import fleet_table, workload_table
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.digest import reference
+from sliceplan.solver.model.judged import Judged
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem, Settings
@@ -62,6 +63,8 @@ class Result:
     """None: nothing, as `error` or `was_cancelled` says."""
     error: str | None = None
     was_cancelled: bool = False
+    improved: tuple[tuple[float, Judged], ...] = ()
+    """Of a solve: seconds, and how good its best plan was then, for each that it found on its way."""
 
     @property
     def why_not(self) -> str | None:

@@ -1,6 +1,6 @@
 """Work under way: begun here, shown with progress and cancel on every screen, its result put into the session."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -71,13 +71,14 @@ def collect(session: Session) -> bool:
             status = jobs.status(job.id)
             if not status.has_ended:
                 continue
-            result = Result(job.problem, jobs.result(job.id), status.error, status.state is State.CANCELLED)
+            is_cancelled = status.state is State.CANCELLED
+            result = Result(job.problem, jobs.result(job.id), status.error, is_cancelled, status.improved)
         except UnknownJobError as error:
             result = Result(job.problem, None, str(error))
         # A failure leaves the last good result where it is, and its reason beside it.
         kept = session.results.get(purpose)
         if result.value is None and kept is not None and kept.value is not None:
-            result = Result(kept.problem, kept.value, result.error, result.was_cancelled)
+            result = replace(kept, error=result.error, was_cancelled=result.was_cancelled)
         if purpose == "solve" and result.value is not None:
             session.before = session.answer
         session.results[purpose] = result

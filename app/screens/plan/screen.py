@@ -16,7 +16,12 @@ from sliceplan.app.tables.warnings import warnings_in_words
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
-from sliceplan.app.widgets.improving import improved_so_far, plan_so_far, show_that_it_improves
+from sliceplan.app.widgets.improving import (
+    improved_so_far,
+    plan_so_far,
+    show_how_it_improved,
+    show_that_it_improves,
+)
 from sliceplan.app.widgets.job_progress import offer_stop, show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -70,13 +75,16 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     # Planned by names: what people call services is no name.
     alone = None if goes_on or not plan.gpus else _alone(problem)
     kinds = made_once("plan.caveats", (problem, plan), lambda: _kinds(session, problem, plan))
+    found = plan
     problem, plan = shown(session, problem, problem), shown(session, problem, plan)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     show_worth(problem, plan, goes_on, alone)
-    if goes_on and (found := improved_so_far(session)):
-        show_picture(session, improvement_chart(found), "improvement")
+    if goes_on and (so_far := improved_so_far(session)):
+        show_picture(session, improvement_chart(so_far), "improvement")
+    if is_answer:
+        show_how_it_improved(session, found)
     _show_warnings(plan, kinds)
     if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)

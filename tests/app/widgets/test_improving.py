@@ -7,7 +7,8 @@ from support.waiting import wait_until
 
 from sliceplan.app.jobs.jobs import shared_jobs
 from sliceplan.app.jobs.so_far import so_far
-from sliceplan.app.session.session import OpenJob
+from sliceplan.app.session.drafts import Drafts
+from sliceplan.app.session.session import OpenJob, Result
 from sliceplan.app.widgets.improving import SHOWN, is_better_known, plan_so_far
 from sliceplan.solver.api import solve
 from sliceplan.solver.runtime.interruption import interruption
@@ -54,18 +55,30 @@ def test_the_first_plan_is_shown_at_once_with_how_good_it_is_and_that_it_is_bein
     press(page, "stop_improving")
 
 
-def test_how_it_improved_is_drawn_until_it_ends(dear):
+def test_how_it_improved_is_drawn_while_it_goes_on_and_stays_folded_with_the_plan(dear, tmp_path):
+    """The steps are those that it handed on, and the end."""
     best = solve(DEMO)
+    dear = dear.model_copy(update={"runtime_s": best.runtime_s / 2})
     session = improving(dear, best)
     (first, second) = shared_jobs().status(session.open_jobs["solve"].id).improved
     assert [first[1].value, second[1].value] == [dear.cost_per_hour, best.cost_per_hour]
     page = screen("plan", session)
     assert not page.exception
     pictures = len(page.get("plotly_chart"))
-    job = session.open_jobs["solve"].id
     press(page, "stop_improving")
-    assert shared_jobs().status(job).improved == ()
-    assert len(page.get("plotly_chart")) == pictures - 1
+    assert session.results["solve"].improved == (first, second)
+    assert len(page.get("plotly_chart")) == pictures
+    (fold,) = [one for one in page.expander if one.label.startswith("How the proof came about")]
+    assert not fold.proto.expanded
+    assert len(fold.get("plotly_chart")) == 1
+    assert "They meet: that is the proof." in texts(fold.caption)
+    drafts = Drafts(tmp_path)
+    drafts.note("a" * 16, session)
+    drafts.written()
+    assert drafts.session_of("a" * 16, session.user).results["solve"].improved == (first, second)
+    # A plan from elsewhere has no such search behind it.
+    session.results["solve"] = Result(session.problem, solve(DEMO))
+    assert not [one for one in page.run().expander if one.label.startswith("How the")]
 
 
 def test_stopping_keeps_the_best_so_far(dear):
