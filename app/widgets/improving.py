@@ -2,18 +2,15 @@
 
 import streamlit as st
 
-from sliceplan.app.charts.improvement import improvement_chart
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.jobs.so_far import SoFar
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import OpenJob, Session
 from sliceplan.solver.model.judged import Judged, judged
-from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.summary import so_far_in_words
 
-from .pictures import show_picture
 from .texts import literal
 
 PURPOSE = "solve"
@@ -70,28 +67,13 @@ def improved_so_far(session: Session) -> tuple[tuple[float, Judged], ...]:
         return ()
 
 
-def show_how_it_improved(session: Session, plan: Plan) -> None:
-    """Draws, folded, how the search for the session's answer went; nothing where it found its plan in one step."""
+def steps_to(session: Session, plan: Plan) -> tuple[tuple[float, Judged], ...]:
+    """Returns the same of the search for the session's answer, its end last; empty: it found its plan in one step."""
     result = session.results.get(PURPOSE)
     if result is None or result.value is not plan:
-        return
-    last = (plan.runtime_s, judged(plan))
-    found = [one for one in result.improved if one[0] < last[0]]
-    if not found:
-        return
-    is_proven = plan.status is Status.OPTIMAL
-    title = "How the proof came about" if is_proven else "How the search went"
-    with st.expander(f"{title}: {counted(len(found) + 1, 'step')} in {plan.runtime_s:.1f} s", key="fold_improvement"):
-        show_picture(session, improvement_chart([*found, last]), "improvement")
-        meeting = (
-            "They meet: that is the proof."
-            if is_proven
-            else "They do not meet: whether there is a plan between them is not known."
-        )
-        st.caption(
-            "One line is the best plan that was known by then, the other what is proven that no plan can be better "
-            f"than. {meeting}"
-        )
+        return ()
+    found = [one for one in result.improved if one[0] < plan.runtime_s]
+    return (*found, (plan.runtime_s, judged(plan))) if found else ()
 
 
 def _known(job: OpenJob) -> SoFar | None:

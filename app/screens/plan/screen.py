@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from sliceplan.app.charts.improvement import improvement_chart
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.charts.service_loads import fullest_first, grows_least, load_chart
 from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
@@ -16,12 +15,7 @@ from sliceplan.app.tables.warnings import warnings_in_words
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
-from sliceplan.app.widgets.improving import (
-    improved_so_far,
-    plan_so_far,
-    show_how_it_improved,
-    show_that_it_improves,
-)
+from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
 from sliceplan.app.widgets.job_progress import offer_stop, show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -37,6 +31,7 @@ from sliceplan.solver.wording.plain_words import in_plain_words
 
 from .fleet_view import show_fleet
 from .headline import show_headline
+from .improvement import show_improvement
 from .next_questions import show_next_questions
 from .rounds_view import show_rounds
 from .worth import show_worth
@@ -81,10 +76,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     show_worth(problem, plan, goes_on, alone)
-    if goes_on and (so_far := improved_so_far(session)):
-        show_picture(session, improvement_chart(so_far), "improvement")
-    if is_answer:
-        show_how_it_improved(session, found)
+    show_improvement(session, found, goes_on=goes_on)
     _show_warnings(plan, kinds)
     if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)
