@@ -16,6 +16,7 @@ from sliceplan.app.jobs.remedies import ALL_S
 from sliceplan.app.jobs.room_to_grow import MOST_S
 from sliceplan.app.jobs.routers import MOST_PLANNED as MOST_ROUTERS
 from sliceplan.app.jobs.searching_on import limit_s as search_on_s
+from sliceplan.app.jobs.what_if_calls import SENSITIVITIES_S, live_limit_s
 from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
@@ -29,7 +30,7 @@ QUICK_S = 0.6
 
 POLL_S = 0.5
 
-WITHOUT_LIMIT = frozenset({"transition", "exchange", "report_steps", "sensitivities", "on_cores"})
+WITHOUT_LIMIT = frozenset({"transition", "exchange", "report_steps", "on_cores"})
 """Purposes of which nothing is known but the time that went by: a way is an answer only as a whole."""
 
 
@@ -159,8 +160,12 @@ def _words(status: JobStatus, purpose: str, job: OpenJob) -> str:
 def longest_s(purpose: str, problem: Problem) -> float | None:
     """Returns the seconds that a job of a purpose may take by its own limits; None: it has none."""
     limit_s = problem.settings.time_limit_s
-    if purpose in ("solve", "what_if", "make_it_hold", "replan"):
+    if purpose in ("solve", "make_it_hold", "replan"):
         return limit_s
+    if purpose == "what_if":
+        return live_limit_s(problem)
+    if purpose == "sensitivities":
+        return SENSITIVITIES_S
     if purpose == "search_on":
         return search_on_s(problem)
     if purpose == COST_OF_HOLDING:

@@ -104,10 +104,13 @@ class SweepReport(Record):
         return objective_of(self.weights)
 
 
+SensitivityKind = Literal["price", "rate", "slo"]
+
+
 class Sensitivity(Record):
     """What a small change of one thing does to the cost, at today's slice prices."""
 
-    what: Literal["rate", "slo", "price"]
+    what: SensitivityKind
     of: ServiceKey = Field(description="service or GPU type")
     down_usd_per_hour: float | None = Field(description="of a decrease; null: nothing could serve it then")
     up_usd_per_hour: float | None = Field(description="of an increase; null: nothing could serve it then")
@@ -117,6 +120,15 @@ class Sensitivity(Record):
         """The greater of the two amounts; infinite where nothing could serve it."""
         amounts = (self.down_usd_per_hour, self.up_usd_per_hour)
         return max(float("inf") if amount is None else abs(amount) for amount in amounts)
+
+
+class SensitivityReport(Record):
+    """What small changes do, as far as there was time for it."""
+
+    found: tuple[Sensitivity, ...] = Field(description="greatest effect first")
+    not_reached: tuple[SensitivityKind, ...] = Field(
+        default=(), description="kinds of changes of which nothing is known; of the others all is"
+    )
 
 
 class SingleType(Record):

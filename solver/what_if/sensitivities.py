@@ -7,18 +7,26 @@ whole GPUs make of it. A GPU's price is changed with today's plan: a rise adds a
 least this much, since another plan may be cheaper then.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
 
 from ..analysis.pricing import least_costs, prices_of
-from ..model.plan import Plan
+from ..model.plan import Plan, Prices
 from ..model.problem import Problem
 from ..model.profile import Profile
-from ..model.sweep_report import Sensitivity
+from ..model.sweep_report import Sensitivity, SensitivityKind, SensitivityReport
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem, resolve
+from ..runtime.interruption import best_so_far, offer
+from ..runtime.progress import report
 
 CHANGE = 0.1
+
+ORDER: tuple[SensitivityKind, ...] = ("price", "rate", "slo")
+"""In which kinds of changes are looked at: first what takes no time, last what has every operating point anew."""
 
 
 def sensitivities(
@@ -29,22 +37,44 @@ def sensitivities(
 
     ValueError if the change is not between 0 and 1.
     """
+    return sensitivity_report(problem, plan, profiles, change).found
+
+
+def sensitivity_report(
+    problem: Problem, plan: Plan, profiles: Sequence[Profile], change: float = CHANGE, time_limit_s: float = inf
+) -> SensitivityReport:
+    """Returns the same, or as much of it as is known when it is interrupted or its time ends; errors as there."""
     if not 0 < change < 1:
         raise ValueError(f"change is {change}; expected a part between 0 and 1")
     if plan.prices is None:
-        return ()
-    resolved = resolve(problem, profiles)
-    price = prices_of(resolved, plan.prices)
-    now = least_costs(resolved, price)
+        return SensitivityReport(found=())
+    search = partial(_search, problem, plan, plan.prices, profiles, change)
+    nothing = SensitivityReport(found=(), not_reached=ORDER)
+    return best_so_far(search, lambda _: nothing, deadline=time.monotonic() + time_limit_s)
 
-    def at(slo: float = 1.0, rate: float = 1.0) -> Floats:
+
+def _search(
+    problem: Problem, plan: Plan, prices: Prices, profiles: Sequence[Profile], change: float
+) -> SensitivityReport:
+    resolved = resolve(problem, profiles)
+    price = prices_of(resolved, prices)
+
+    def at(now: Floats, slo: float = 1.0, rate: float = 1.0) -> Floats:
         return least_costs(resolved if slo == 1 else _with_slos(problem, profiles, slo), price, rate) - now
 
-    found = []
-    for what, changed in (("rate", lambda part: at(rate=part)), ("slo", lambda part: at(slo=part))):
-        found += _by_service(problem, what, changed, change)
-    found += _of_gpu_prices(resolved, plan, change)
-    return tuple(sorted(found, key=lambda one: (-one.effect, one.what, one.of)))
+    known = _reported(_of_gpu_prices(resolved, plan, change), 1)
+    now = least_costs(resolved, price)
+    known = _reported([*known.found, *_by_service(problem, "rate", lambda part: at(now, rate=part), change)], 2)
+    return _reported([*known.found, *_by_service(problem, "slo", lambda part: at(now, slo=part), change)], 3)
+
+
+def _reported(found: Sequence[Sensitivity], kinds: int) -> SensitivityReport:
+    """Names what is known so far; `kinds`: of ORDER, that all is known of."""
+    greatest_first = tuple(sorted(found, key=lambda one: (-one.effect, one.what, one.of)))
+    known = SensitivityReport(found=greatest_first, not_reached=ORDER[kinds:])
+    offer(lambda _: known)
+    report(f"sensitivities: {kinds} of {len(ORDER)} kinds of changes", kinds, len(ORDER))
+    return known
 
 
 def _by_service(problem: Problem, what: str, changed: Callable[[float], Floats], change: float) -> list[Sensitivity]:

@@ -1,13 +1,20 @@
 """The cheapest mix of GPU types, and what small changes do."""
 
+import math
+import threading
+import time
+
 import pytest
 from problems.instances import problem_of, random_problem, second_type, two_type_problem
 
 from sliceplan.solver.api import price, solve
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import FleetEntry
+from sliceplan.solver.runtime.interruption import interruptible_by
+from sliceplan.solver.runtime.progress import listening
+from sliceplan.solver.what_if import sensitivities as sensitivities_module
 from sliceplan.solver.what_if.fleet_mix import fleet_mix
-from sliceplan.solver.what_if.sensitivities import sensitivities
+from sliceplan.solver.what_if.sensitivities import sensitivities, sensitivity_report
 
 H100 = "H100-80GB-SXM"
 
@@ -73,6 +80,33 @@ def test_a_price_that_changes_a_little_changes_the_cost_by_the_gpus_in_use():
     fleet = (problem.fleet[0].model_copy(update={"price_per_hour": 1.1 * plan.cost_per_hour / plan.gpus_used}),)
     dearer = solve(problem.model_copy(update={"fleet": fleet}))
     assert dearer.cost_per_hour - plan.cost_per_hour == pytest.approx(gpu.up_usd_per_hour)
+
+
+@pytest.mark.parametrize("cut_short", ["time", "stop"])
+def test_what_there_was_no_time_for_is_named_and_the_rest_is_as_with_all_time(monkeypatch, cut_short):
+    """The second change of an SLO takes for ever: rates and prices are known by then, and SLOs are not."""
+    problem = random_problem(6, 3)
+    plan = solve(problem)
+    everything = sensitivities(problem, plan, shipped_profiles())
+    calls, stop, said = [], threading.Event(), []
+    known = sensitivities_module.resolve
+
+    def resolve(*asked):
+        calls.append(asked)
+        if len(calls) == 3:
+            stop.set()
+            end = time.monotonic() + 20
+            while time.monotonic() < end:  # given up at its next line
+                pass
+        return known(*asked)
+
+    monkeypatch.setattr(sensitivities_module, "resolve", resolve)
+    limit_s = 0.5 if cut_short == "time" else math.inf
+    with interruptible_by(stop if cut_short == "stop" else threading.Event()), listening(said.append):
+        found = sensitivity_report(problem, plan, shipped_profiles(), time_limit_s=limit_s)
+    assert found.not_reached == ("slo",)
+    assert found.found == tuple(one for one in everything if one.what != "slo")
+    assert [(one.done, one.of) for one in said] == [(1, 3), (2, 3)]
 
 
 def test_a_change_of_nothing_is_refused():

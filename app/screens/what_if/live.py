@@ -7,6 +7,7 @@ import streamlit as st
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError
+from sliceplan.app.jobs.what_if_calls import live_limit_s
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import draw_again
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
@@ -25,6 +26,7 @@ from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.changes import description
@@ -127,6 +129,8 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | No
     with st.container(key="result_beside_sliders"):
         _show_figures(base, shown)
     _say_more(base, shown)
+    if shown.plan.search.stopped == StopReason.TIME_LIMIT and shown is not base:
+        st.caption(_cut_short(shown.problem))
     _offer(session, shown, changes)
     if not shown.plan.gpus:
         for line in reasons(with_labels(session, base.problem, shown.plan))[:MOST_REASONS]:
@@ -181,6 +185,15 @@ def _say_more(base: Answer, shown: Answer) -> None:
     prices = whose_prices(new)
     said = f"{monthly}Beside the problem as it is: {result_and_what_of(old, old.gap)}."
     st.caption(literal(f"{said} {sentence(prices)}" if prices else said))
+
+
+def _cut_short(problem: Problem) -> str:
+    limit_s = live_limit_s(problem)
+    more = f"; *Use these values* and *Solve* search for {problem.settings.time_limit_s:g} s"
+    return (
+        f"Searched for {limit_s:g} s, as sliders are: a better plan may exist, by no more than the gap says"
+        f"{more if problem.settings.time_limit_s > limit_s else ''}."
+    )
 
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.what_if_calls import live_limit_s
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin, give_up, value_of
@@ -50,7 +51,13 @@ def is_current(session: Session, shown: Answer) -> bool:
 def _begin(session: Session, base: Answer, asked: Asked) -> bool:
     start = value_of(session, PURPOSE) or base.plan
     try:
-        job = shared_jobs().submit_solve(session.user, asked.problem, profiles=known_profiles(), start=start)
+        job = shared_jobs().submit_solve(
+            session.user,
+            asked.problem,
+            profiles=known_profiles(),
+            time_limit_s=live_limit_s(asked.problem),
+            start=start,
+        )
     except TooManyJobsError as error:
         st.error(literal(str(error)))
         return False

@@ -4,7 +4,7 @@ import streamlit as st
 
 from sliceplan.app.charts.tornado import tornado_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
-from sliceplan.app.jobs.what_if_calls import sensitivities_of
+from sliceplan.app.jobs.what_if_calls import SENSITIVITIES_S, sensitivities_of
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
@@ -15,7 +15,8 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.plan import Plan
-from sliceplan.solver.model.sweep_report import Sensitivity
+from sliceplan.solver.model.sweep_report import Sensitivity, SensitivityReport
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.points import used_profiles
 
 PURPOSE = "sensitivities"
@@ -58,14 +59,19 @@ def show_sensitivities(session: Session) -> None:
     show_failure(found)
     if found is None or found.value is None:
         return
-    effects: tuple[Sensitivity, ...] = tuple(shown(session, answer.problem, one) for one in found.value)
+    known: SensitivityReport = found.value
+    if known.not_reached:
+        st.warning(_not_reached(known, len(answer.problem.workloads), found.was_cancelled))
+    effects: tuple[Sensitivity, ...] = tuple(shown(session, answer.problem, one) for one in known.found)
     telling = [one for one in effects if one.effect >= LEAST_USD]
     if telling:
         st.header(f"What {percent} % less or more would change, the greatest first")
         show_picture(session, tornado_chart(telling[:most], percent / 100), "sensitivities")
         said = f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself."
-    else:
+    elif effects:
         said = "No change of this size makes a difference."
+    else:
+        return
     small = len(effects) - len(telling)
     others = f" {small:,} more make less than a cent per hour." if telling and small else ""
     st.caption(
@@ -73,6 +79,14 @@ def show_sensitivities(session: Session) -> None:
         "changes that are small beside the fleet and leaves out that GPUs come whole. A GPU's price is changed under "
         "the present plan. For the exact cost of a change use the sliders or a sweep."
     )
+
+
+def _not_reached(known: SensitivityReport, services: int, was_cancelled: bool) -> str:
+    """Returns which changes there was no time for, as Markdown."""
+    kinds = {"price": "prices of GPUs", "rate": f"rates of {counted(services, 'service')}", "slo": "their SLOs"}
+    missing = " and ".join(kinds[one] for one in known.not_reached)
+    when = "before it was stopped" if was_cancelled else f"within {SENSITIVITIES_S:g} s"
+    return f"Not reached {when}: {missing}. They are left out below, whatever they would do."
 
 
 def _ask(session: Session, answer: Answer, change: float) -> None:

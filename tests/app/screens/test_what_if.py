@@ -6,10 +6,13 @@ from support.app_screens import press, screen, session_with, settled, switch, te
 
 from sliceplan.app.screens.what_if import mixing
 from sliceplan.app.session.links import Link, query_of
+from sliceplan.app.session.session import Result
 from sliceplan.app.store.problems import save_new_problem
 from sliceplan.app.store.shared import shared_store
 from sliceplan.app.store.sweeps import load_sweep, sweeps
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.plan import Search
+from sliceplan.solver.model.sweep_report import SensitivityReport
 from sliceplan.solver.model.what_if import WhatIf
 
 DEMO = example_problems()["demo"]
@@ -172,6 +175,37 @@ def test_sensitivities_say_that_they_are_marginal():
     page = view(solved(), "Sensitivities")
     assert not page.exception
     assert "priced by the present plan's partition sizes" in texts(page.caption)
+
+
+@pytest.mark.parametrize(("stopped", "when"), [(True, "before it was stopped"), (False, "within 20 s")])
+def test_sensitivities_that_there_was_no_time_for_are_named(stopped, when):
+    page = view(solved(), "Sensitivities")
+    session = page.session_state["session"]
+    found = session.results["sensitivities"].value
+    known = tuple(one for one in found.found if one.what == "price")
+    assert not page.warning
+    short = SensitivityReport(found=known, not_reached=("rate", "slo"))
+    session.results["sensitivities"] = Result(session.problem, short, was_cancelled=stopped)
+    page.run()
+    assert not page.exception
+    assert f"Not reached {when}: rates of 8 services and their SLOs." in texts(page.warning)
+    assert "greatest of 1 effects" in texts(page.caption)
+    nothing = SensitivityReport(found=(), not_reached=("price", "rate", "slo"))
+    session.results["sensitivities"] = Result(session.problem, nothing)
+    page.run()
+    assert "Not reached within 20 s: prices of GPUs and rates of 8 services and their SLOs." in texts(page.warning)
+
+
+def test_a_plan_for_sliders_that_had_no_more_time_says_so():
+    page = move(solved(), "rate", 1.5)
+    session = page.session_state["session"]
+    assert "Searched for" not in texts(page.caption)
+    found = session.results["what_if"]
+    cut = found.value.model_copy(update={"search": Search(stopped="time_limit", time_limit_s=10, solver=None)})
+    session.results["what_if"] = Result(found.problem, cut)
+    page.run()
+    assert "Searched for 10 s, as sliders are" in texts(page.caption)
+    assert "*Use these values* and *Solve* search for 30 s" in texts(page.caption)
 
 
 def opened(query):
