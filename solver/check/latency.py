@@ -161,9 +161,8 @@ def _load_of_set(one: OnPartitions) -> float:
         return 0.0
     completed = float((one.batch * one.processes * (one.slo_ms - one.full_ms) / one.full_ms).sum())
     forming = float((one.processes * (0.93 * one.batch - 4.2).clip(0)).sum())
+    # Above 0: each completes at least a batch of each process in the time that is left, and 0.93 of it may be forming.
     left = completed - max(forming, 0.7 * (float(one.batch.max()) - 1))
-    if left <= 0:
-        return 0.0
     theta = log(1 / (1 - max(float(one.quantile[0]), 0.95))) / left
     load = theta / max(expm1(min(theta, 700)), LEAST_THETA) - (0.055 if one.quantile[0] > 0.99 + RELATIVE**2 else 0.025)
     return min(max(load, 0.0), 0.97)

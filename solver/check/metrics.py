@@ -124,7 +124,7 @@ def _greatest_rps(columns: PlanColumns, profiles: Mapping[tuple[str, str], Profi
         gpu, mig_profile, percent = columns.kinds[pair % kinds]
         profile = profiles[columns.models[pair // kinds], gpu]
         found = peak_rps(profile, mig_profile) if mig_profile else peak_at_share_rps(profile, percent or 100.0)
-        greatest[pair] = found or np.nan
+        greatest[pair] = np.nan if found is None else found
     rps = greatest[number]
     return np.where(np.isnan(rps), columns.capacity_rps, rps)
 
