@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from sliceplan.app.store.records import Document, SavedPlan, SavedSweep, Version
+from sliceplan.app.store.records import Document, SavedPlan, SavedSweep, Version, VersionKey
 from sliceplan.app.tables.labels import LABELS, SETTINGS, Label
 from sliceplan.solver.differences.change import Change
 from sliceplan.solver.differences.merging import Contest
@@ -56,6 +56,8 @@ def versions_table(
         By the digest of a version's problem; what is missing there is NaN.
     changed
         What changed against the version before, by number.
+
+    What a version is from stands there only where one is not from the version before.
     """
     costs, changed = costs or {}, changed or {}
     rows = []
@@ -74,7 +76,8 @@ def versions_table(
                 "from": _origin(one),
             }
         )
-    columns = ["version", "by", SAVED, "cost per hour", "GPUs", "cost change", "what changed", "note", "from"]
+    columns = ["version", "by", SAVED, "cost per hour", "GPUs", "cost change", "what changed", "note"]
+    columns += ["from"] * any(row["from"] for row in rows)
     return pd.DataFrame(rows, columns=columns).astype({"cost per hour": "float64", "GPUs": "Int64"})
 
 
@@ -87,6 +90,9 @@ def changed_in_words(changes: Iterable[Change], labels: Mapping[str, str]) -> st
     more = f" and {len(found) - MOST_SAID} more" if len(found) > MOST_SAID else ""
     return "; ".join(said) + more
 
+
+CHANGES_WRAPPED = {"where": 230, "before": 200, "after": 200, "theirs": 200, "mine": 200}
+"""Columns of what differs that have lines as they need, and their widths in pixels."""
 
 CALLED: Mapping[str, Mapping[str, Label]] = {"fleet": LABELS["fleet"], "workloads": LABELS["workloads"]}
 """By table and column."""
@@ -219,13 +225,14 @@ def _time(at: datetime) -> datetime:
 
 
 def _origin(version: Version) -> str:
+    """Returns what a version came from; empty: from the one before, from nothing, or its note says it."""
     if version.restored_from is not None:
-        return f"version {version.restored_from}, restored"
+        said = f"restored from version {version.restored_from}"
+        return "" if said in version.note else said
     parent = version.parent
-    if parent is None:
-        return "began here"
-    same = parent.document == version.key.document
-    return f"version {parent.number}" if same else f"copy of {parent}"
+    if parent is None or parent == VersionKey(version.key.document, version.key.number - 1):
+        return ""
+    return f"version {parent.number}" if parent.document == version.key.document else f"copy of {parent}"
 
 
 def _cell(change: Change, value: object) -> str:

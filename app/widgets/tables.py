@@ -6,6 +6,7 @@ The server does not know how wide a browser's window is, so both are on the page
 
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,12 @@ from sliceplan.solver.model.errors import printable
 
 MOST_CARDS = 40
 """Rows that are drawn as cards at first: a phone reads few, and every window is sent them."""
+
+MOST_LINES = 4
+"""Of a cell: one long text would make all rows as high."""
+
+ROW_PX, LINE_PX, LETTER_PX, PADDING_PX = 35, 20, 7.0, 16
+"""A row of one line, a further line, a letter's width on average, and what a cell leaves free at its sides."""
 
 LONG = 20
 """Letters of a fact that has no other beside it."""
@@ -29,6 +36,7 @@ def show_table(
     folded: Collection[str] = (),
     at_once: int = MOST_CARDS,
     titles: int = 1,
+    wrapped: Mapping[str, int] | None = None,
     **options: Any,
 ) -> Any:
     """
@@ -46,17 +54,39 @@ def show_table(
         Cards that are open at first; the others are behind one press.
     titles
         Columns, from the first, that a card has as its title.
+    wrapped
+        Columns of texts that have as many lines as they need, up to MOST_LINES, and their widths in pixels.
     options
         Of `st.dataframe`.
     """
+    frame = table if isinstance(table, pd.DataFrame) else _data(table)
+    widths = {column: width for column, width in (wrapped or {}).items() if column in frame}
+    config = {**(columns or {}), **{column: _at_width(columns, column, width) for column, width in widths.items()}}
+    if widths:
+        options["row_height"] = row_height_px(frame, widths)
     with st.container(key=f"grid_{name}"):
-        drawn = st.dataframe(
-            table, hide_index=True, width="stretch", column_config=dict(columns) if columns else None, **options
-        )
+        drawn = st.dataframe(table, hide_index=True, width="stretch", column_config=config or None, **options)
     with st.container(key=f"cards_{name}"):
-        frame = table if isinstance(table, pd.DataFrame) else _data(table)
         show_cards(frame, name, columns or {}, folded=folded, at_once=at_once, titles=titles)
     return drawn
+
+
+def row_height_px(frame: pd.DataFrame, widths: Mapping[str, int]) -> int:
+    """Returns the height of a table's rows in which the longest texts of some columns of such widths are read."""
+    lines = max(
+        (
+            len(wrap(str(text), max(int((width - PADDING_PX) / LETTER_PX), 1))) if not pd.isna(text) else 1
+            for column, width in widths.items()
+            for text in frame[column]
+        ),
+        default=1,
+    )
+    return ROW_PX + LINE_PX * (min(max(lines, 1), MOST_LINES) - 1)
+
+
+def _at_width(columns: Mapping[str, Any] | None, column: str, width: int) -> dict[str, Any]:
+    known = (columns or {}).get(column) or st.column_config.TextColumn(column)
+    return {**known, "width": width}
 
 
 def heads_of(texts: Mapping[str, str]) -> dict[str, Any]:

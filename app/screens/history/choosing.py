@@ -20,6 +20,9 @@ COLUMNS = {
     "gap": st.column_config.NumberColumn("gap", format="%.1f %%"),
 }
 
+NOTES = {"note": 240, "varies": 200}
+"""Columns of what people wrote or chose, in as many lines as it takes."""
+
 OptionT = TypeVar("OptionT")
 
 

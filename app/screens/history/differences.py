@@ -11,7 +11,7 @@ from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.problems import problems, versions
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import problem_at, shared_store
-from sliceplan.app.tables.history import changes_table, plan_changes_table
+from sliceplan.app.tables.history import CHANGES_WRAPPED, changes_table, plan_changes_table
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.differences.change import Change
@@ -122,6 +122,6 @@ def _show(title: str, words: str, table: pd.DataFrame) -> None:
     if table.empty:
         st.success("They are the same.")
         return
-    show_table(table, "differences", key="differences")
+    show_table(table, "differences", wrapped=CHANGES_WRAPPED, titles=2, key="differences")
     with st.expander("As text, for a ticket"):
         st.code(words, language=None, wrap_lines=True)

@@ -16,7 +16,7 @@ from sliceplan.app.store.shared import shared_store
 from sliceplan.app.widgets.attempts import attempt
 from sliceplan.app.widgets.tables import show_table
 
-from .choosing import COLUMNS, choose, kept_toggle, say
+from .choosing import COLUMNS, NOTES, choose, kept_toggle, say
 
 
 class Saved(Protocol):
@@ -75,7 +75,7 @@ def show_saved(session: Session, name: str, kind: Kind[SavedT], acts: Sequence[A
     if not found:
         st.info(f"No {one} of this problem was archived." if archived else kind.nothing)
         return
-    show_table(kind.table(found), f"saved_{several}", columns=COLUMNS, key=f"saved_{several}")
+    show_table(kind.table(found), f"saved_{several}", columns=COLUMNS, wrapped=NOTES, key=f"saved_{several}")
     by_id = {each.id: each for each in found}
     key = f"history.{one}.{name}"
     chosen = by_id[choose(session, key, one.title(), list(by_id), words=lambda number: kind.words(by_id[number]))]

@@ -17,7 +17,7 @@ from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.errors import SliceplanError
 
 from . import differences, plans, sweeps, versions
-from .choosing import COLUMNS, choose, choose_part, kept_toggle, said, say
+from .choosing import COLUMNS, NOTES, choose, choose_part, kept_toggle, said, say
 from .first import offer_first
 
 PARTS = {
@@ -55,7 +55,7 @@ def _show_saved(session: Session) -> None:
             offer_first(session)
         return
     if len(found) > 1:
-        show_table(problems_table(found), "saved_problems", columns=COLUMNS, key="saved_problems")
+        show_table(problems_table(found), "saved_problems", columns=COLUMNS, wrapped=NOTES, key="saved_problems")
     by_name = {one.name: one for one in found}
     start = session.saved_as.document if session.saved_as else None
     with choosing:

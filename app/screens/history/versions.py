@@ -22,9 +22,11 @@ from .costs import changed, costs_of, offer_costs
 OF_VERSIONS = {
     # Its number alone would be a card's title on a phone.
     "version": st.column_config.NumberColumn("version", format="version %d"),
-    "cost change": st.column_config.TextColumn("cost change", width=115, help="per hour, against the version before"),
-    "what changed": st.column_config.TextColumn("what changed", width=190, help="against the version before"),
+    "cost change": st.column_config.TextColumn("cost change", help="per hour, against the version before"),
+    "what changed": st.column_config.TextColumn("what changed", help="against the version before"),
 }
+
+WRAPPED = {"cost change": 95, "what changed": 180, "note": 160, "from": 90}
 
 
 def show(session: Session, name: str) -> None:
@@ -33,7 +35,9 @@ def show(session: Session, name: str) -> None:
     costs = costs_of(session, name, found)
     differs = changed(found)
     table = versions_table(found, costs, differs)
-    show_table(table, "saved_versions", columns=COLUMNS | OF_VERSIONS, placeholder="", key="saved_versions")
+    show_table(
+        table, "saved_versions", columns=COLUMNS | OF_VERSIONS, wrapped=WRAPPED, placeholder="", key="saved_versions"
+    )
     offer_costs(session, found, costs)
     by_key = {one.key: one for one in found}
     latest = found[0].key

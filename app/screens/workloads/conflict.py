@@ -7,7 +7,7 @@ import streamlit as st
 from sliceplan.app.access.current import current_identity
 from sliceplan.app.session.session import Session, open_problem
 from sliceplan.app.store.conflicts import Conflict, conflict_between
-from sliceplan.app.tables.history import changes_table, contests_table
+from sliceplan.app.tables.history import CHANGES_WRAPPED, changes_table, contests_table
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.solver.differences.merging import merged
 
@@ -38,7 +38,7 @@ def show_conflict(session: Session) -> None:
             ("Changed by you", "my_changes", conflict.my_changes),
         ):
             st.markdown(f"**{title}**")
-            show_table(changes_table(changes), key, key=key)
+            show_table(changes_table(changes), key, wrapped=CHANGES_WRAPPED, titles=2, key=key)
         keep_mine = _choose_sides(conflict)
         _offer_ways(session, conflict, keep_mine)
 
@@ -56,7 +56,7 @@ def _choose_sides(conflict: Conflict) -> bool:
         st.caption("Nobody changed what the other did, so that merging keeps both sides' changes.")
         return False
     st.markdown("**Changed by both, and differently**")
-    show_table(contests_table(conflict.contests), "contests", key="contests")
+    show_table(contests_table(conflict.contests), "contests", wrapped=CHANGES_WRAPPED, key="contests")
     sides = ("theirs", "mine")
     return st.radio("When merging, these places keep", sides, horizontal=True, key="contested") == "mine"
 

@@ -250,7 +250,9 @@ def test_what_changed_in_the_chosen_version_stands_in_full_below_it(saved):
 def test_an_old_version_is_opened_compared_and_restored(saved):
     save_problem(shared_store(), with_rate(DEMO, 77.0), parent=saved, author="cleo", note="less")
     page = opened("history", VersionKey(saved.document, 2))
-    assert list(frame(page, "from")["note"]) == ["less", "as shipped"]
+    table = frame(page, "what changed")
+    assert list(table["note"]) == ["less", "as shipped"]
+    assert "from" not in table  # each from the one before
     part(page, "Differences")
     differences = next(one.value for one in page.dataframe if "before" in one.value.columns)
     assert (differences["before"][0], differences["after"][0]) == ("110", "77")
@@ -301,6 +303,17 @@ def test_a_version_that_is_as_an_earlier_one_costs_the_same(saved):
     assert list(table["version"]) == [3, 2, 1]
     assert list(table["cost per hour"]) == [11.0, 10.0, 11.0]
     assert list(table["cost change"]) == ["+$1.00", "-$1.00", ""]
+
+
+def test_a_version_says_what_it_is_from_where_that_is_not_the_one_before(saved):
+    store = shared_store()
+    save_problem(store, with_rate(DEMO, 2200.0), parent=saved, author="cleo")
+    restore_version(store, saved, parent=2, author="cleo", note="the board said no")
+    table = versions_table(versions(store, saved.document))
+    assert list(table["from"]) == ["restored from version 1", "", ""]
+    other = f"other-{next(NUMBERS)}"
+    save_new_problem(store, DEMO, name=other, author="cleo", copied=saved)
+    assert list(versions_table(versions(store, other))["from"]) == [f"copy of {saved}"]
 
 
 def test_changes_are_said_in_a_few_words():

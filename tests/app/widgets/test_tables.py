@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from sliceplan.app.widgets.tables import cards
+from sliceplan.app.widgets.tables import LINE_PX, MOST_LINES, cards, row_height_px
 
 
 def page(frame, name="rates"):
@@ -70,6 +70,15 @@ def test_a_card_has_its_less_read_facts_behind_more():
     assert re.findall(r"<dt>(.*?)</dt>", behind) == ["cost", "note"]
     assert "<details>" not in second  # nothing is behind it
     assert "<details>" not in cards(frame, {})
+
+
+def test_rows_are_as_high_as_the_longest_text_takes_up_to_some_lines():
+    frame = pd.DataFrame({"note": ["short", None, "seven letters " * 3], "other": ["x" * 500, "", ""]})
+    one = row_height_px(frame, {"note": 400})
+    assert row_height_px(frame.head(2), {"note": 100}) == one
+    assert row_height_px(frame, {"note": 116}) == one + 2 * LINE_PX  # 14 letters a line
+    assert row_height_px(frame, {"other": 116}) == one + (MOST_LINES - 1) * LINE_PX
+    assert row_height_px(frame.head(0), {"note": 100}) == one
 
 
 @pytest.mark.parametrize(("count", "behind"), [(3, 0), (4, 0), (5, 2), (40, 37)])
