@@ -24,6 +24,9 @@ MOST_LINES = 4
 ROW_PX, LINE_PX, LETTER_PX, PADDING_PX = 35, 20, 7.0, 16
 """A row of one line, a further line, a letter's width on average, and what a cell leaves free at its sides."""
 
+LEAST_WRAPPED_PX = 65
+"""Rows of less keep to one line in Streamlit."""
+
 LONG = 20
 """Letters of a fact that has no other beside it."""
 
@@ -81,7 +84,7 @@ def row_height_px(frame: pd.DataFrame, widths: Mapping[str, int]) -> int:
         ),
         default=1,
     )
-    return ROW_PX + LINE_PX * (min(max(lines, 1), MOST_LINES) - 1)
+    return ROW_PX if lines <= 1 else max(ROW_PX + LINE_PX * (min(lines, MOST_LINES) - 1), LEAST_WRAPPED_PX)
 
 
 def _at_width(columns: Mapping[str, Any] | None, column: str, width: int) -> dict[str, Any]:

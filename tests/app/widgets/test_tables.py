@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from sliceplan.app.widgets.tables import LINE_PX, MOST_LINES, cards, row_height_px
+from sliceplan.app.widgets.tables import LEAST_WRAPPED_PX, LINE_PX, MOST_LINES, cards, row_height_px
 
 
 def page(frame, name="rates"):
@@ -77,6 +77,7 @@ def test_rows_are_as_high_as_the_longest_text_takes_up_to_some_lines():
     one = row_height_px(frame, {"note": 400})
     assert row_height_px(frame.head(2), {"note": 100}) == one
     assert row_height_px(frame, {"note": 116}) == one + 2 * LINE_PX  # 14 letters a line
+    assert row_height_px(frame, {"note": 240}) == LEAST_WRAPPED_PX > one + LINE_PX
     assert row_height_px(frame, {"other": 116}) == one + (MOST_LINES - 1) * LINE_PX
     assert row_height_px(frame.head(0), {"note": 100}) == one
 
