@@ -1,8 +1,8 @@
 """
 Profiles as pictures: latency and throughput over batch size and share, as lines and as heat maps.
 
-Lines are fits, dots are measurements, stars are where a plan uses the profile. Dashed lines extrapolate or, over batch
-sizes, were estimated from another GPU type; a level line is the SLO of a service.
+Lines are fits, dots are measurements, crosses those far from their line, stars are where a plan uses the profile.
+Dashed lines extrapolate or, over batch sizes, were estimated from another GPU type; a level line is a service's SLO.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from sliceplan.solver.model.interference import Interference
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.performance.interference.igniter import IgniterModel
 from sliceplan.solver.performance.interference.prediction import Floats
+from sliceplan.solver.performance.odd_points import OddPoint, odd_points
 from sliceplan.solver.performance.prediction import predict
 from sliceplan.solver.performance.saturating import batch_time_ms
 
@@ -69,6 +70,7 @@ def batches_chart(
     chart = go.Figure()
     is_estimated = profile.estimate("mig") is not None
     kind = "estimated" if is_estimated else "fitted"
+    missed = [one for one in odd_points(profile) if one.processes == processes]
     for size, colour in zip(sizes_of(profile), PALETTE, strict=False):
         for curve in profile.curves:
             if (curve.mig_profile, curve.processes) == (size, processes):
@@ -84,6 +86,7 @@ def batches_chart(
                     hovertemplate=f"{size}, batch %{{x}}: %{{y:,.1f}} "
                     f"({kind}, p95 error {curve.error.p95:.1%})<extra></extra>",
                 )
+        _add_missed(chart, size, colour, [one for one in missed if one.mig_profile == size], figure)
         own = sorted(
             (p for p in profile.mig_points if (p.mig_profile, p.processes) == (size, processes)), key=lambda p: p.batch
         )
@@ -257,6 +260,19 @@ def _surface(
         yaxis={"type": "category", "fixedrange": True, "showgrid": False},
     )
     return chart
+
+
+def _add_missed(chart: go.Figure, size: str, colour: str, missed: Sequence[OddPoint], figure: Figure) -> None:
+    """Draws the measured points that are far from a size's line."""
+    if missed:
+        chart.add_scatter(
+            name=f"{size}, measured",
+            x=[one.batch for one in missed],
+            y=[one.measured_ms if figure == "latency" else one.measured_rps for one in missed],
+            mode="markers",
+            marker={"color": colour, "size": 9, "symbol": "x", "line": {"color": "#FFFFFF", "width": 1}},
+            hovertemplate=f"{size}, batch %{{x}}: %{{y:,.1f}} (measured, far from its line)<extra></extra>",
+        )
 
 
 def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[PredictionEvidence], figure: Figure) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..model.fit_error import FitError
 from ..model.profile import MeasuredPoint, Profile, SaturatingCurve
+from .odd_points import OddPoint
 from .saturating import FloatArray, batch_time_ms, log_time
 
 TOLERANCE = 0.10
@@ -179,8 +180,15 @@ def fit_error(errors: FloatArray) -> FitError:
 
 def _odd_points(curve: SaturatingCurve, points: list[MeasuredPoint]) -> list[str]:
     return [
-        f"{point.mig_profile} b{point.batch} p{point.processes}: measured {measured_time_ms(point):.1f} ms, "
-        f"fitted {float(batch_time_ms(curve, point.batch)):.1f} ms"
+        str(
+            OddPoint(
+                point.mig_profile or "",
+                point.batch,
+                point.processes,
+                measured_time_ms(point),
+                float(batch_time_ms(curve, point.batch)),
+            )
+        )
         for point, error in zip(points, relative_errors(curve, points), strict=True)
         if error > ODD
     ]

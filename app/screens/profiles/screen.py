@@ -35,6 +35,7 @@ from sliceplan.solver.model.lists import few
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sharing import Sharing
 from sliceplan.solver.model.words import counted
+from sliceplan.solver.performance.odd_points import odd_points
 from sliceplan.solver.wording.shown_names import shown_name
 
 from .adding import add_profiles
@@ -157,16 +158,23 @@ def _say_what_is_drawn(session: Session, profile: Profile, marks: list[Predictio
     used = "a star is where the plan uses it"
     if session.answer is not None and not marks:
         used = "there is no star, as the plan does not use this profile"
-    lines = "Lines are fitted through measurements, dots are measurements"
-    if profile.quality == "estimated":
-        lines = "Lines are estimated, nothing was measured on this GPU type"
-    said = f"{lines}; {used}."
+    said = f"{_lines_and_dots(profile)}; {used}."
     if _slos_ms(session, profile):
         said += (
             " The level line is the SLO, which a request's waiting and its batch keep together: so the plan stays "
             "below it."
         )
     st.caption(said)
+
+
+def _lines_and_dots(profile: Profile) -> str:
+    """Returns what lines are, and where the measurements are that one looks for beside them."""
+    if profile.quality == "estimated":
+        return "Lines are estimated, nothing was measured on this GPU type"
+    if profile.points:
+        return "Lines are fitted through measurements, dots are measurements"
+    far = ", but for those far from their line, which are crosses" if odd_points(profile) else ""
+    return f"Lines are fitted through measurements, which this profile does not hold{far}: so there are no dots"
 
 
 def _slos_ms(session: Session, profile: Profile) -> dict[str, float]:
@@ -190,8 +198,6 @@ def _in_words(profile: Profile) -> str:
         f"**{profile.model} on {profile.gpu}**: {basis}.",
         f"Source: {', '.join(part for part in (facts.source, *rest) if part)}.",
     ]
-    if not profile.points:
-        lines.append("The measurements themselves are not shipped with sliceplan, so there are no dots, only fits.")
     return "\n\n".join(lines)
 
 
@@ -239,8 +245,10 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
         more = "1 more partition of the plan runs" if elsewhere == 1 else f"{elsewhere} more partitions of the plan run"
         st.caption(f"{more} another number of processes.")
     figure = _choose_figure(session, "mig")
-    show_picture(session, batches_surface(profile, processes, figure, here), "profile-surface")
-    st.caption("Empty cells were not measured: the batch does not fit in memory there, or nobody tried.")
+    surface = batches_surface(profile, processes, figure, here)
+    show_picture(session, surface, "profile-surface")
+    if any("" in row for row in surface.data[0].text):
+        st.caption("Empty cells were not measured: the batch does not fit in memory there, or nobody tried.")
 
 
 def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:

@@ -402,6 +402,20 @@ def test_lines_that_were_estimated_are_dashed():
     assert {trace.line.dash for trace in batches_chart(estimated, 1, "latency", []).data} == {"dash"}
 
 
+def test_measurements_that_a_profile_still_has_are_drawn_beside_its_lines():
+    """Of curves those alone that are far from their line."""
+
+    def crosses(figure):
+        chart = batches_chart(KNOWN["bert", "A100-80GB"], 3, figure, [])
+        return [(one.name, list(one.x), list(one.y)) for one in chart.data if one.mode == "markers"]
+
+    assert crosses("latency") == [("4g.40gb, measured", [8], [50.3]), ("7g.80gb, measured", [32], [204.7])]
+    assert [y for _, _, (y,) in crosses("throughput")] == [pytest.approx(24 / 0.0503), pytest.approx(96 / 0.2047)]
+    said = texts(screen("profiles").caption)
+    assert "which this profile does not hold, but for those far from their line, which are crosses" in said
+    assert "Empty cells" not in said
+
+
 def test_what_happens_on_the_way_is_said_of_one_thing_each(moves):
     transition = moves.transition
     said = list(meanwhile_in_words(transition))
