@@ -57,7 +57,6 @@ def taking(options: dict[str, Any]) -> Callable[[Callable[..., None]], Callable[
             command(words, **values)
 
         vars(taken)["__signature__"] = inspect.Signature([*of_words, *own])
-        taken.__annotations__ = {one.name: one.annotation for one in (*of_words, *own)}
         return taken
 
     return decorate

@@ -285,6 +285,21 @@ def test_bridges_let_in_what_waits_for_their_service():
     assert arrivals._enter_over_bridges(comes) == [waits]
 
 
+@pytest.mark.parametrize(("role", "missing"), [("moves", {}), ("leaves", {"a": 20.0})])
+def test_what_moves_is_not_in_its_own_way(role, missing):
+    """A bridge may stand where there is room for what comes once the same has gone from where it is."""
+    items = [
+        Item(0, mig("2g.20gb@0", "a", 20), role),
+        Item(0, mig("1g.10gb@2", "b", 10), "leaves"),
+        Item(0, mig("3g.40gb@0", "a", 20), "comes", origin=0 if role == "moves" else None),
+    ]
+    world, arrivals = arrivals_of(*items, required={"a": 20.0, "b": 10.0}, gpus=1)
+    arrivals.sizes = bridge_sizes([(A100, mig("1g.10gb@0", "b", 10))])
+    bridges, still = arrivals._built(2)
+    assert [world.items[i].tenancy.start for i in bridges] == [4]
+    assert still == missing
+
+
 def test_what_stays_in_the_way_of_what_comes_is_no_plan():
     items = [Item(0, mig("7g.80gb@0", "a", 1), "stays"), Item(0, mig("1g.10gb@0", "b", 1), "comes")]
     _, arrivals = arrivals_of(*items, required={})

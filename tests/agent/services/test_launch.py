@@ -115,6 +115,8 @@ def test_a_standby_process_differs_in_name_role_and_cap_alone():
 
 def test_no_standby_process_where_there_is_no_cap_to_raise():
     assert standby_launches(Slot(0, 4), Service("bert", 4), template(standby={}), CUT, iter(()), 0.0) == []
+    assert standby_launches(Slot(0), Service("bert"), template(standby={}), SHARED, iter(()), 0.0) == []
+    assert standby_launches(Slot(0), Service("bert", sm_percent=40.0), template(), SHARED, iter(()), 40.0) == []
 
 
 def test_systemd_is_given_words_and_expands_none_of_them():

@@ -25,6 +25,22 @@ def test_a_process_that_was_gone_before_anyone_looked_is_not_alive(tmp_path, mon
     os.waitpid(pid, 0) if processes.name_of(pid) else None
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file or directory"), "No such file or directory"),
+        (subprocess.SubprocessError("a step before its start failed"), "a step before its start failed"),
+    ],
+)
+def test_a_process_that_cannot_be_started_is_named_with_the_reason(tmp_path, monkeypatch, error, said):
+    def refused(*_, **__):
+        raise error
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with pytest.raises(DeviceError, match=rf"one cannot be started: /bin/serve: {said} \("):
+        plain.start(launch("/bin/serve"), tmp_path)
+
+
 def test_a_log_is_for_its_owner_and_readers_of_the_group_and_is_added_to(tmp_path):
     before = os.umask(0)
     try:

@@ -57,6 +57,7 @@ def test_a_unit_that_runs_on_is_said_with_its_process(told):
         (state(0), None),
         ("ActiveState=active\n", None),
         ("ActiveState=active\nMainPID=seven\n", None),
+        ("Warning: the unit file changed on disk\n" + state(77), 77),
     ],
 )
 def test_a_unit_runs_while_it_is_up_and_has_a_process(told, shown, pid):

@@ -324,13 +324,17 @@ def test_a_transition_that_was_stopped_goes_on(node, session_of, folder):
     assert read_applied(folder).state == OTHER
 
 
-def test_who_takes_a_journal_up_writes_it_anew_before_anything_else(node, session_of, folder):
+@pytest.mark.parametrize(
+    ("way", "end"),
+    [(resume, "applied"), (lambda session, left: undo(session, left, "undone by hand"), "rolled back")],
+)
+def test_who_takes_a_journal_up_writes_it_anew_before_anything_else(node, session_of, folder, way, end):
     """After a sync that failed, a line that is read may be in memory alone."""
     steps = iter([False] * 2)
     bring(session_of(node, stop_asked=lambda: next(steps, True)), OTHER)
     calls = []
     with watched(lambda name, arguments: calls.append(text_of(name, arguments))):
-        assert resume(session_of(node), unfinished(folder)).end == "applied"
+        assert way(session_of(node), unfinished(folder)).end == end
     aside = f".journal.jsonl.{os.getpid()}.tmp"
     assert calls[:5] == [f"{name} {aside}" for name in ("open", "fchmod", "pwrite", "fsync", "replace")]
 
