@@ -70,7 +70,7 @@ EXACT = {
     },
     "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
     "capacity": {"backends", "mig", "mps", *PROOF},
-    "shared_capacity": {"backends", "capacity", "fleet", "mps", "surroundings"},
+    "shared_capacity": {"backends", "capacity", "fleet", "mig", "mps", "surroundings"},
     "replanning": {"backends", "covers", "dual", "fleet", "mig", *PROOF},
 }
 

@@ -119,24 +119,29 @@ def test_weights_without_the_objective_are_refused():
         carrying(capacity_weights=0)
 
 
-MPS = [{**COUNTED[0], "sharing": ["mig", "mps"]}]
-
-
 @pytest.mark.parametrize(
     ("problem", "planner", "reason"),
     [
         (carrying(), "exact-pulp", "exact-pulp does not look for most capacity"),
         (carrying(spare_gpu_loss=True), "exact", "only where no partitions are kept free"),
         (carrying(turns="fixed"), "exact", "exact does not plan turns yet"),
-        (problem_of(SERVICES, fleet=MPS, objective="capacity"), "exact", "on fleets under MPS alone, or without it"),
     ],
-    ids=["pulp", "spares", "turns", "mps"],
+    ids=["pulp", "spares", "turns"],
 )
 def test_who_does_not_plan_it_says_so(problem, planner, reason):
     plan = api.solve(problem, planner)
     assert plan.status is Status.REFUSED
     assert reason in plan.unserved[0].reason
     assert check(problem, plan, shipped_profiles()) == []
+
+
+def test_mps_that_no_service_knows_changes_nothing():
+    """Both services have measurements on MIG alone, so it is the problem without it, and proven as that is."""
+    allowed = problem_of(SERVICES, fleet=[{**COUNTED[0], "sharing": ["mig", "mps", "exclusive"]}], objective="capacity")
+    plan, without = api.solve(allowed), api.solve(carrying())
+    assert plan.status is Status.OPTIMAL
+    assert plan.capacity.value == without.capacity.value
+    assert check(allowed, plan, shipped_profiles()) == []
 
 
 def test_what_knows_least_cost_only_refuses_by_name():

@@ -200,10 +200,8 @@ def test_solve_and_compare_look_for_what_the_settings_state(tmp_path):
     )
 
 
-def test_capacity_needs_counts_and_one_kind_of_fleet(tmp_path):
+def test_capacity_needs_counts(tmp_path):
     file = tmp_path / "problem.yaml"
-    file.write_text(DEMO.read_text().replace("sharing: [mig]", "sharing: [mig, mps]"))
-    assert_refused(sliceplan("capacity", file), "under MPS alone, or without it; A100-80GB may be divided otherwise")
     unlimited = DEMO.read_text().split("  nodes:")[0] + "workloads:" + DEMO.read_text().split("workloads:")[1]
     file.write_text(unlimited)
     assert_refused(sliceplan("capacity", file), "fleet[0].count", "is missing")

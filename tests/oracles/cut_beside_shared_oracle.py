@@ -25,7 +25,7 @@ class CutBesideShared(Oracle):
         return [*super().contents(), *self._of_cuts()]
 
     def _of_cuts(self):
-        capacity = self._capacities()
+        capacity = self.capacities()
         services = range(len(self.problem.workloads))
         found = {}
         for cut in CUTS:
@@ -42,7 +42,7 @@ class CutBesideShared(Oracle):
             for carried in best_carried(options, self.required)
         ]
 
-    def _capacities(self):
+    def capacities(self):
         """Returns the most requests/s of each service on each size, where it is in time and fits."""
         found = {}
         for w, workload in enumerate(self.problem.workloads):

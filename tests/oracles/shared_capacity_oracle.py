@@ -1,7 +1,8 @@
 """
-The most requests/s of a few small GPUs under MPS by trying everything: every content of a GPU, every choice of them.
+The most requests/s of a few small GPUs, some under MPS, by trying everything: every content, every choice of them.
 
-Contents are those of mps_oracle.py, which knows nothing of the planner: every set of residents, batch size and share.
+Contents are those of mps_oracle.py, which knows nothing of the planner: every set of residents, batch size and share;
+of GPUs that may be whole each service alone, and of A30s every cut with every service, or none, on each instance.
 """
 
 import itertools
@@ -9,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from oracles.cut_beside_shared_oracle import A30, CUTS, CutBesideShared
 from oracles.mps_oracle import Oracle, Task, TooLargeError
 from oracles.promise_scalar import greatest_rps
 
@@ -21,7 +23,7 @@ def most_capacity(problem, profiles, weights, over):
     oracle = oracle_of(problem, profiles, over)
     tasks = [Task(w, None, LEAST_RPS) for w in range(len(problem.workloads))]
     often = [one.max_replicas or 99 for one in problem.workloads]
-    of_type = [contents(oracle, tasks, often, entry.gpu) for entry in problem.fleet]
+    of_type = [list(_every_content(oracle, tasks, often, entry)) for entry in problem.fleet]
     required = np.array(oracle.required) * (1 - over)
     least = np.array([one.min_replicas for one in problem.workloads])
     most = np.array(often)
@@ -31,6 +33,33 @@ def most_capacity(problem, profiles, weights, over):
         if np.all(rates >= required) and np.all(replicas >= least) and np.all(replicas <= most):
             best = max(best or 0.0, float(weights @ rates))
     return best
+
+
+def _every_content(oracle, tasks, often, entry):
+    """Yields what the contents of GPUs of a fleet's entry carry, and how often each service is there."""
+    n = len(tasks)
+    nothing = np.zeros(n)
+    yield nothing, nothing
+    if "mps" in entry.sharing:
+        yield from contents(oracle, tasks, often, entry.gpu)
+    if "exclusive" in entry.sharing:
+        for w in range(n):
+            for rps in oracle.alone_rps(w, entry.gpu):
+                yield rps * np.eye(n)[w], np.eye(n)[w]
+    if entry.gpu == A30 and "mig" in entry.sharing:
+        carried = CutBesideShared(oracle.problem, oracle.profiles, oracle.over).capacities()
+        found = set()
+        for cut in CUTS:
+            for taken in itertools.product([None, *range(n)], repeat=len(cut)):
+                own = [(w, size) for w, size in zip(taken, cut, strict=True) if w is not None]
+                if all(one in carried for one in own):
+                    found.add(tuple(sorted(own)))
+        for own in found:
+            rates, replicas = np.zeros(n), np.zeros(n)
+            for w, size in own:
+                rates[w] += carried[w, size]
+                replicas[w] += 1
+            yield rates, replicas
 
 
 class InTime(Oracle):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ...allocation.allocated import MpsGpu
+from ...allocation.allocated import AllocatedGpu
 from ...model.objective import CAPACITY
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
@@ -52,8 +52,8 @@ class MostCapacity:
     """Shape (workload, size): partitions of each size for each workload; None: no plan was found."""
     one_more: Mapping[str, float] = field(default_factory=dict)
     """GPU type -> limit with one more GPU of it; empty: nothing was proven."""
-    shared: tuple[MpsGpu, ...] = ()
-    """GPUs under MPS."""
+    one_by_one: tuple[AllocatedGpu, ...] = ()
+    """GPUs of fleets with MPS."""
 
 
 NOTHING = MostRequests(StopReason.TIME_LIMIT, "HiGHS through MathOpt: no solution found", None)
@@ -109,7 +109,7 @@ def concluded(
     found: MostRequests,
     value: float | None,
     one_more: Mapping[str, float],
-    shared: tuple[MpsGpu, ...] = (),
+    one_by_one: tuple[AllocatedGpu, ...] = (),
 ) -> MostCapacity:
     """Returns what value and limit say together; `found`: how the search ended, its limit and the cut GPUs."""
     ended: Ended = StopReason.TIME_LIMIT if found.stopped is StopReason.TIME_LIMIT else StopReason.GAP_LEFT
@@ -118,7 +118,7 @@ def concluded(
         limit, ended = value, StopReason.PROVED
     elif resolved.gap > 0 and CAPACITY.is_within(resolved.gap, value, limit, NO_GAP):
         ended = StopReason.GAP_REACHED
-    return MostCapacity(ended, found.solver, value, limit, found.patterns, found.partitions, one_more, shared)
+    return MostCapacity(ended, found.solver, value, limit, found.patterns, found.partitions, one_more, one_by_one)
 
 
 def _counts(resolved: ResolvedProblem) -> dict[str, int]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats
 from .figures import Figures
+from .gpu_contents import GpuContents
 from .prices import MasterPrices
 
 PARTS = 50
@@ -29,20 +30,20 @@ PARTS = 50
 
 
 def prices_of_units(
-    figures: Sequence[Figures], weights: Floats, required: Floats, gpus: Mapping[str, int]
+    fleet: Sequence[GpuContents], once: np.ndarray, weights: Floats, required: Floats, gpus: Mapping[str, int]
 ) -> MasterPrices:
     """
     Returns the prices with the least limit as if nobody slowed a neighbour.
 
     Parameters
     ----------
-    weights, required
-        Shape (workload,): what a request/s counts, above 0; requests/s.
+    once, weights, required
+        Shape (workload,): whether it may have one replica only; what a request/s counts, above 0; requests/s.
     gpus
         GPU type -> how many there are.
     """
-    tables = [carried_alone(one) for one in figures]
-    n, once = len(weights), np.array(figures[0].once)
+    tables = [one.carried_alone() for one in fleet]
+    n = len(weights)
     of_unit = [weights[:, None] * table / np.arange(1, table.shape[1] + 1) for table in tables]
     most = [float(own.max(initial=0.0)) for own in of_unit]
     least_part = max(
@@ -60,10 +61,11 @@ def prices_of_units(
             of_rate = np.minimum(of_rate, each.min(axis=1, initial=np.inf))
         charge = np.where(once & np.isfinite(charge), charge, 0.0)
         of_rate = np.where(~once & np.isfinite(of_rate), np.maximum(of_rate - weights, 0.0), 0.0)
-        units = sum(
-            gpus[one.mps.gpu] * part * top * one.mps.capacity_units for one, top in zip(figures, most, strict=True)
-        )
-        limit = units + float(charge.sum()) - float(of_rate @ required)
+        # A type that is shared in several ways has GPUs of one or the other.
+        of_gpu = dict.fromkeys(gpus, 0.0)
+        for one, table, top in zip(fleet, tables, most, strict=True):
+            of_gpu[one.gpu] = max(of_gpu[one.gpu], part * top * table.shape[1])
+        limit = sum(gpus[gpu] * own for gpu, own in of_gpu.items()) + float(charge.sum()) - float(of_rate @ required)
         if limit < least:
             least = limit
             found = MasterPrices(of_rate, np.maximum(charge, 0.0), np.maximum(-charge, 0.0))

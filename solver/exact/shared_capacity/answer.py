@@ -1,5 +1,5 @@
 """
-Most capacity on counted GPUs under MPS: a plan by generated contents, and the least limit that prices proved.
+Most capacity on counted GPUs of which some are shared by MPS: a plan by generated contents, and the least limit proved.
 
 The first plan is one of least cost (exact/fleet). What carries most stands apart from it on the GPUs that it leaves
 (apart.py), then its contents are grown (grown.py). Prices begin as those of units if nobody slowed a neighbour
@@ -29,15 +29,14 @@ from ..fleet.mixed_fleet import solve_mixed_fleet
 from .alone import prices_of_units
 from .apart import Cheap, set_apart
 from .asked_rows import AskedRows
-from .content_limit import content_limit
-from .figures import Content, Figures
 from .freed import better_plans
-from .grown import grown, more_of_all
+from .gpu_contents import Content
 from .known import KnownContents
 from .least_cost_prices import prices_of_least_cost
-from .near_contents import NearContents
+from .of_fleet import content_of, contents_of_fleet, more_of_all
 from .prices import MasterPrices, limit_at
 from .program import value_of
+from .shared_gpus import SharedGpus
 
 FIRST = 0.2
 """Part of the time for a plan that serves the rates."""
@@ -90,10 +89,13 @@ ANY = 1.0
 KEPT = 400
 """Contents of one question that are kept, the most valuable ones."""
 
+SURE = 1e-6
+"""Part of what rates count by which a limit has to be below it for there to be no plan."""
+
 SOLVER = "contents by prices, HiGHS through MathOpt"
 
 METHOD = (
-    "most weighted requests/s of any contents of GPUs under MPS at prices of rates and replicas: cells of residents "
+    "most weighted requests/s of any contents of GPUs at prices of rates and replicas: cells of residents "
     "and of what they ask for together (solver/exact/shared_capacity)"
 )
 
@@ -107,7 +109,7 @@ def most_capacity_shared(
     time_limit_s: float,
 ) -> MostCapacity:
     """
-    Returns the plan that could carry most on the GPUs under MPS that there are; every GPU type has a count.
+    Returns the plan that could carry most on the GPUs that there are; every GPU type has a count.
 
     Parameters
     ----------
@@ -124,8 +126,9 @@ def most_capacity_shared(
     cheap = solve_mixed_fleet(replace(resolved, gap=ANY), place, known, time_limit_s=FIRST * time_limit_s)
     if cheap.stopped is StopReason.INFEASIBLE:
         return MostCapacity(StopReason.INFEASIBLE, cheap.solver, None, None)
-    plan = [one for one in cheap.gpus or () if isinstance(one, MpsGpu)]
-    search.begin(plan, ASKING * time_limit_s)
+    search.begin(cheap.gpus or (), ASKING * time_limit_s)
+    if search.is_infeasible:
+        return search.answer(limited=False)
     on_answer(search.answer(limited=True))
     is_whole = all(one.max_replicas == 1 for one in resolved.problem.workloads)
     apart, mix = (APART_WHOLE, MIXING_WHOLE) if is_whole else (APART_SPLIT, MIXING_SPLIT)
@@ -150,13 +153,11 @@ def most_capacity_shared(
     return search.answer(limited=time.monotonic() >= deadline)
 
 
-def _of_least_cost(place: Place, end: float, others: ResolvedProblem, part: float) -> list[MpsGpu] | None:
+def _of_least_cost(place: Place, end: float, others: ResolvedProblem, part: float) -> Sequence[AllocatedGpu] | None:
     """Returns the GPUs of a plan of least cost, found in a part of the time until `end`; None: none was found."""
     left_s = end - time.monotonic()
     found = solve_mixed_fleet(others, place, time_limit_s=part * left_s) if left_s > 0 else None
-    if found is None or found.gpus is None:
-        return None
-    return [one for one in found.gpus if isinstance(one, MpsGpu)]
+    return None if found is None else found.gpus
 
 
 class _Search:
@@ -164,24 +165,22 @@ class _Search:
 
     def __init__(self, resolved: ResolvedProblem, weights: Floats, deadline: float) -> None:
         self._resolved, self._weights, self._deadline = resolved, weights, deadline
-        self._figures = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
+        self._fleet = contents_of_fleet(resolved)
         self._counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
         self._known = KnownContents(weights)
         self._served: list[Content] = []
         """The plan of least cost."""
         self._plan: list[Content] = []
         self._asked = AskedRows.of(resolved)
-        self._near = {one.mps.gpu: NearContents(one) for one in self._figures}
-        self._centre = prices_of_units(self._figures, weights, resolved.required_rps, self._counts)
+        self._centre = prices_of_units(self._fleet, self._asked.once, weights, resolved.required_rps, self._counts)
         """The prices at which the limit would be least if the known contents were all."""
         self._prices = self._centre
         self._worth: dict[str, float] = {}
         self._limit = inf
 
-    def begin(self, gpus: Sequence[MpsGpu], asking_s: float) -> None:
+    def begin(self, gpus: Sequence[AllocatedGpu], asking_s: float) -> None:
         """Takes a plan that serves the rates, and asks what a content is worth."""
-        by_gpu = {one.mps.gpu: one for one in self._figures}
-        plan = [content for one in gpus if (content := by_gpu[one.gpu].content(one.residents)) is not None]
+        plan = [content for one in gpus if (content := content_of(self._fleet, one)) is not None]
         self._ask(self._centre, time.monotonic() + asking_s, cells=CELLS, gap=GAP)
         if not plan or not self._asked.are_met_by(plan):
             return
@@ -191,17 +190,20 @@ class _Search:
 
     def price_at_least_cost(self, end: float) -> None:
         """Takes prices of least cost if there are any that are better; they are looked for until `end`."""
-        if self.is_done or len(self._figures) != 1 or not self._served:
+        if self.is_done or len(self._fleet) != 1 or not self._served:
             return
-        plan = [one.gpu for one in self._served]
-        found = prices_of_least_cost(self._resolved, self._figures[0], self._weights, plan, deadline=end)
+        (only,) = self._fleet
+        plan = [one.gpu for one in self._served if isinstance(one.gpu, MpsGpu)]
+        if not isinstance(only, SharedGpus) or not plan:
+            return
+        found = prices_of_least_cost(self._resolved, only.figures, self._weights, plan, deadline=end)
         self._centre = min([self._centre, *found], key=self._likely)
 
     def set_apart(self, cheap: Cheap, end: float) -> None:
         """Lets services that carry much stand on GPUs of their own."""
         if self._plan and not self.is_done:
             plan = set_apart(
-                self._resolved, self._figures, self._weights, self._centre, self._served, cheap, deadline=end
+                self._resolved, self._fleet, self._weights, self._centre, self._served, cheap, deadline=end
             )
             self._known.add(plan)
             self._keep(plan)
@@ -209,7 +211,7 @@ class _Search:
     def carry_more(self) -> None:
         """Lets the GPUs of the best plan carry more."""
         if self._plan and not self.is_done:
-            plan = more_of_all(self._figures, self._plan, self._weights, self._resolved.required_rps)
+            plan = more_of_all(self._fleet, self._plan, self._weights, self._resolved.required_rps)
             self._known.add(plan)
             self._keep(plan)
 
@@ -219,8 +221,22 @@ class _Search:
             self._plan = list(plan)
 
     @property
+    def is_infeasible(self) -> bool:
+        """
+        Whether no plan carries the rates.
+
+        Any that does counts at least what they count, so a limit below that is one of no plan; far enough below, as
+        rates that are met but for rounding count as met.
+        """
+        asked = float(self._weights @ self._resolved.required_rps)
+        priced = float(self._prices.of_rate @ self._resolved.required_rps)
+        return not self._plan and self._limit < asked - SURE * (asked + priced)
+
+    @property
     def is_done(self) -> bool:
-        """Whether the plan is as near the limit as was asked for."""
+        """Whether the plan is as near the limit as was asked for, or there is none."""
+        if self.is_infeasible:
+            return True
         value = self._counted(self._plan) if self._plan else None
         return CAPACITY.is_within(self._resolved.gap, value, self._limit, NO_GAP)
 
@@ -232,7 +248,7 @@ class _Search:
             found = self._known.prices(self._asked, self._counts)
             asked = self._centre.between(found, part)
             self._grow(asked)
-            self._known.add_near(self._near, asked, NEAR)
+            self._known.add_near(self._fleet, asked, NEAR)
             if self._likely(asked) < self._likely(self._centre):
                 self._centre = asked
             if len(self._known) > number:
@@ -249,9 +265,9 @@ class _Search:
     def _grow(self, prices: MasterPrices) -> None:
         """Lets the contents that are worth most at prices carry more, as these count it."""
         price, _ = prices.of(self._weights)
-        for one in self._figures:
-            own = self._known.best_of(one.mps.gpu, prices)[:GROWN]
-            self._known.add([grown(one, content, price, one.least_rps) for content in own])
+        for one in self._fleet:
+            own = [content for content in self._known.best_of(one.gpu, prices) if one.has(content)][:GROWN]
+            self._known.add([one.grown(content, price, self._asked.least_of_one) for content in own])
 
     def ask(self, end: float) -> bool:
         """Asks what a content is worth where the known ones are worth least; False: no better prices are to be had."""
@@ -262,12 +278,13 @@ class _Search:
     def _ask(self, prices: MasterPrices, end: float, *, cells: int, gap: float) -> None:
         """Asks what a content is worth at prices: a limit, and contents."""
         price, charge = prices.of(self._weights)
-        there, worth = self._known.most(prices, self._counts), {}
-        for one in self._figures:
-            found = content_limit(one, price, charge, known=there[one.mps.gpu], gap=gap, cells=cells, deadline=end)
-            worth[one.mps.gpu] = found.limit
+        worth = self._known.most(prices, self._counts)
+        for one in self._fleet:
+            # Of a type that is shared in several ways, what contents of any of them are worth.
+            found = one.limit(price, charge, known=worth[one.gpu], gap=gap, cells=cells, deadline=end)
+            worth[one.gpu] = max(found.limit, worth[one.gpu])
             self._known.add(found.contents[:KEPT])
-        limit = max(limit_at(self._resolved, prices, worth, self._counts), 0.0)
+        limit = limit_at(self._resolved, prices, worth, self._counts)
         if limit < self._limit:
             self._limit, self._prices, self._worth = limit, prices, worth
 
@@ -276,7 +293,7 @@ class _Search:
         if self.is_done:
             return
         for better in better_plans(
-            self._asked, self._weights, self._counts, self._plan, self._known, self._near, deadline=self._deadline
+            self._asked, self._weights, self._counts, self._plan, self._known, self._fleet, deadline=self._deadline
         ):
             self._keep(better)
             yield
@@ -289,7 +306,9 @@ class _Search:
     def answer(self, *, limited: bool) -> MostCapacity:
         """Returns what is found and proven so far."""
         value = self._counted(self._plan) if self._plan else None
-        limit = None if self._limit == inf else self._limit
+        if self.is_infeasible:
+            return MostCapacity(StopReason.INFEASIBLE, SOLVER, None, None)
+        limit = None if self._limit == inf else max(self._limit, 0.0)
         more = {}
         if limit is not None:
             more = {

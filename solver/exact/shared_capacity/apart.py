@@ -8,17 +8,17 @@ are left, and may leave another GPU, until they leave none.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...allocation.allocated import MpsGpu, renumbered
+from ...allocation.allocated import AllocatedGpu, renumbered
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from .asked_rows import AskedRows
-from .content_limit import content_limit
-from .figures import Content, Figures
+from .gpu_contents import Content, GpuContents
+from .of_fleet import content_of
 from .prices import MasterPrices
 
 CELLS = 20
@@ -33,13 +33,13 @@ Part of the time that is left for one plan of the others: at first short, as mos
 ones nobody does.
 """
 
-Cheap = Callable[[ResolvedProblem, float], Sequence[MpsGpu] | None]
+Cheap = Callable[[ResolvedProblem, float], Sequence[AllocatedGpu] | None]
 """Plans a problem at about least cost, in a part of the time that is left; None: no plan was found."""
 
 
 def set_apart(
     resolved: ResolvedProblem,
-    figures: Sequence[Figures],
+    fleet: Sequence[GpuContents],
     weights: Floats,
     prices: MasterPrices,
     plan: Sequence[Content],
@@ -57,7 +57,6 @@ def set_apart(
     plan
         Serves every rate.
     """
-    by_gpu = {one.mps.gpu: one for one in figures}
     counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
     apart: list[Content] = []
     others = list(plan)
@@ -69,7 +68,8 @@ def set_apart(
         there = len(apart)
         for gpu in sorted(left):
             for _ in range(left[gpu]):
-                best = _carries_most(resolved, by_gpu[gpu], weights, prices, apart, deadline)
+                own = [one for one in fleet if one.gpu == gpu]
+                best = _carries_most(resolved, own, weights, prices, apart, deadline)
                 if best is None:
                     break
                 apart.append(best)
@@ -78,44 +78,49 @@ def set_apart(
                 break
             part = LONG
         gone = asked.served_whole(apart)
-        others = [rest for one in others if (rest := _without(by_gpu[one.gpu.gpu], one, gone)) is not None]
+        others = [rest for one in others if (rest := _without(fleet, one, gone)) is not None]
         if not gone.all():
-            others = _fewer(resolved, by_gpu, gone, others, apart, cheap, part)
+            others = _fewer(resolved, fleet, gone, others, apart, cheap, part)
     return [*others, *apart]
 
 
 def _carries_most(
     resolved: ResolvedProblem,
-    figures: Figures,
+    of_type: Sequence[GpuContents],
     weights: Floats,
     prices: MasterPrices,
     apart: Sequence[Content],
     deadline: float,
 ) -> Content | None:
     """
-    Returns the content that carries most of services that may be there.
+    Returns the content of a GPU type that carries most of services that may be there.
 
     Those with one replica may not be there twice, and those of whom a number of replicas is allowed not at all.
     """
     workloads, n = resolved.problem.workloads, len(weights)
     there = sum((one.replicas(n) for one in apart), np.zeros(n))
-    barred = np.array([one.max_replicas is not None for one in workloads]) & ~(figures.once & (there == 0))
+    once = np.array([one.max_replicas == 1 for one in workloads])
+    barred = np.array([one.max_replicas is not None for one in workloads]) & ~(once & (there == 0))
     elsewhere = SAVED * (prices.of_less + prices.of_rate * resolved.required_rps)
     charge = np.where(barred, np.inf, np.where(there == 0, -elsewhere, 0.0))
-    found = content_limit(figures, weights, charge, gap=1.0, cells=CELLS, deadline=deadline)
-    return found.contents[0] if found.contents else None
+    found = [
+        one
+        for own in of_type
+        for one in own.limit(weights, charge, gap=1.0, cells=CELLS, deadline=deadline).contents[:1]
+    ]
+    return max(found, key=lambda one: one.worth(weights, charge), default=None)
 
 
-def _without(figures: Figures, content: Content, gone: np.ndarray) -> Content | None:
+def _without(fleet: Sequence[GpuContents], content: Content, gone: np.ndarray) -> Content | None:
     """Returns a content without those who are gone; None: nobody is left."""
     if not gone[list(content.gpu.workloads)].any():
         return content
-    return figures.content([one for one in content.gpu.residents if not gone[one.workload]])
+    return next(own for own in fleet if own.has(content)).without(content, gone)
 
 
 def _fewer(
     resolved: ResolvedProblem,
-    by_gpu: Mapping[str, Figures],
+    fleet: Sequence[GpuContents],
     gone: np.ndarray,
     others: list[Content],
     apart: Sequence[Content],
@@ -125,16 +130,15 @@ def _fewer(
     """Returns contents for those who are not gone on fewer GPUs than others have, or those others."""
     stay = np.flatnonzero(~gone).tolist()
     used = Counter(one.gpu.gpu for one in apart)
-    fleet = tuple(replace(entry, available=(entry.available or 0) - used[entry.gpu.name]) for entry in resolved.fleet)
-    found = cheap(replace(resolved.restricted_to(stay), fleet=fleet), part)
+    left = tuple(replace(entry, available=(entry.available or 0) - used[entry.gpu.name]) for entry in resolved.fleet)
+    found = cheap(replace(resolved.restricted_to(stay), fleet=left), part)
     if found is None or len(found) >= len(others):
         return others
     better = []
     for gpu in found:
         own = renumbered(gpu, stay)
-        assert isinstance(own, MpsGpu)
-        content = by_gpu[own.gpu].content(own.residents)
-        if content is None or len(content.gpu.residents) < len(own.residents):
+        content = content_of(fleet, own)
+        if content is None or len(content.gpu.workloads) < len(own.workloads):
             return others
         better.append(content)
     return better

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from .figures import Content
+from .gpu_contents import Content
 from .prices import MasterPrices
 
 DEAR = 4.0
@@ -65,6 +65,11 @@ class AskedRows:
             least=np.maximum(self.least - replicas, 0.0),
             most=np.maximum(self.most - replicas, 0.0),
         )
+
+    @property
+    def least_of_one(self) -> Floats:
+        """Requests/s that every replica carries in any plan: of those with one their rate, as no other carries any."""
+        return np.where(self.once, self.rate_rps * (1 - MET), 0.0)
 
     @cached_property
     def free(self) -> np.ndarray:

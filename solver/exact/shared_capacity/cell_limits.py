@@ -30,7 +30,8 @@ from ...performance.interference.prediction import Floats, Ints
 from .cells import Cell, scale_of
 from .dealing import Placed, dealt
 from .each_content import best_content
-from .figures import Choices, Content, Figures
+from .figures import Choices, Figures
+from .gpu_contents import Content
 
 STEPS = 6
 """Of the multipliers of a cell."""

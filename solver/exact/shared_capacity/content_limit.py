@@ -8,24 +8,16 @@ less than the cell allows; the limit is the greatest of the cells that are left,
 
 import heapq
 import time
-from dataclasses import dataclass
 from itertools import count
 
 from ...performance.interference.prediction import Floats
 from .cell_limits import CellLimits, OpenCell
 from .cells import first_cells, halves, scale_of
-from .figures import Content, Figures
+from .figures import Figures
+from .gpu_contents import ContentLimit
 
 TOGETHER = 20
 """Cells that are divided at once."""
-
-
-@dataclass(frozen=True)
-class ContentLimit:
-    """What contents are worth at most, and the contents that were met, the most valuable first."""
-
-    limit: float
-    contents: tuple[Content, ...]
 
 
 def content_limit(

@@ -1,7 +1,7 @@
 """
 What each workload carries on a GPU under MPS, for every batch size and share, among residents that ask for so much.
 
-A content is what stands on one GPU: residents, each a workload with a batch size and a share.
+A content is residents, each a workload with a batch size and a share.
 """
 
 from collections.abc import Sequence
@@ -15,32 +15,10 @@ from ...performance.carried_beside import carried_beside
 from ...performance.interference.prediction import Channels, Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
+from .gpu_contents import Content
 
 TOLERANCE = 1e-9
 """Relative; a latency that is equal to its limit but for rounding keeps it."""
-
-
-@dataclass(frozen=True)
-class Content:
-    """What stands on one GPU, and what it carries there."""
-
-    gpu: MpsGpu
-    carried: tuple[float, ...]
-    """Requests/s of each resident, within its latency beside the others."""
-
-    def rates(self, workloads: int) -> Floats:
-        """Returns requests/s of each workload, shape (workload,)."""
-        carried = np.array(self.carried, dtype=np.float64)
-        return np.asarray(np.bincount(self.gpu.workloads, weights=carried, minlength=workloads), dtype=np.float64)
-
-    def worth(self, price: Floats, charge: Floats) -> float:
-        """Returns what it is worth at prices of a request/s and of a resident, shape (workload,)."""
-        residents = zip(self.gpu.residents, self.carried, strict=True)
-        return sum(float(price[one.workload]) * rps - float(charge[one.workload]) for one, rps in residents)
-
-    def replicas(self, workloads: int) -> Ints:
-        """Returns how many residents each workload has, shape (workload,)."""
-        return np.bincount(self.gpu.workloads, minlength=workloads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +126,7 @@ class Figures:
 
     def asked(self, content: Content) -> Floats:
         """Returns what residents ask for together, shape (channel,)."""
+        assert isinstance(content.gpu, MpsGpu)
         residents = content.gpu.residents
         workload, batch = np.array([one.workload for one in residents]), np.array([one.batch for one in residents])
         percent = np.array([one.percent for one in residents])

@@ -16,9 +16,8 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats
 from .asked_rows import AskedRows
-from .figures import Content
+from .gpu_contents import Content, GpuContents
 from .known import KnownContents
-from .near_contents import NearContents
 from .prices import MasterPrices
 from .program import best_mix, value_with_missing
 
@@ -49,7 +48,7 @@ def better_plans(
     gpus: Mapping[str, int],
     plan: Sequence[Content],
     known: KnownContents,
-    near: Mapping[str, NearContents],
+    fleet: Sequence[GpuContents],
     *,
     deadline: float,
 ) -> Iterator[list[Content]]:
@@ -78,12 +77,14 @@ def better_plans(
         left.subtract(one.gpu.gpu for one in kept)
         usable = known.usable(rest, left)
         of_rest = known.prices(rest, left, usable)
-        known.add_near(near, of_rest, NEAR, usable=usable, barred=rest.most == 0)
+        known.add_near(fleet, of_rest, NEAR, usable=usable, barred=rest.most == 0)
         usable, number = known.usable(rest, left), draw.choice(CONTENTS)
         few = dict.fromkeys(own)
         few |= dict.fromkeys(one for gpu in gpus for one in known.best_of(gpu, of_rest, usable)[:number])
         left_s = min(deadline - time.monotonic(), CHOOSING_S)
-        found = best_mix(rest, weights, list(few), left, own, time_limit_s=left_s, gap=GAP) if left_s > 0 else None
+        if left_s <= 0:
+            return
+        found = best_mix(rest, weights, fleet, list(few), left, own, time_limit_s=left_s, gap=GAP)
         then = [*kept, *(own if found is None else found)]
         fruitless += 1
         if value_with_missing(asked, weights, then, unit) > value_with_missing(asked, weights, now, unit):

@@ -1,12 +1,13 @@
-"""Contents that carry more: from a plan that serves the rates, one GPU after the other, by the best small changes."""
+"""Contents of a GPU under MPS that carry more, reached by the best small changes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from ...allocation.allocated import Resident
+from ...allocation.allocated import MpsGpu, Resident
 from ...performance.interference.prediction import Floats
-from .figures import Content, Figures
+from .figures import Figures
+from .gpu_contents import Content
 
 MOVES = 60
 """Of one GPU."""
@@ -32,6 +33,7 @@ def grown(figures: Figures, content: Content, weights: Floats, least: Floats) ->
 
 def _changes(figures: Figures, content: Content) -> Iterator[tuple[Resident, ...]]:
     """Yields neighbouring contents of the same workloads."""
+    assert isinstance(content.gpu, MpsGpu)
     mps, residents = figures.mps, content.gpu.residents
     units = [round(one.percent / mps.unit_percent) for one in residents]
     rest = mps.capacity_units - sum(units)
@@ -75,19 +77,3 @@ def _keeps(workload: np.ndarray, rps: Floats, least: Floats) -> np.ndarray:
     for w in set(workload[0].tolist()):
         kept &= np.where(workload == w, rps, 0.0).sum(axis=1) >= least[w]
     return kept
-
-
-def more_of_all(
-    figures: Sequence[Figures], plan: Sequence[Content], weights: Floats, required: Floats
-) -> list[Content]:
-    """Returns a plan whose contents carry more, one after the other; rates are kept by all together."""
-    by_gpu = {one.mps.gpu: one for one in figures}
-    found = list(plan)
-    n = len(weights)
-    carried = sum((one.rates(n) for one in found), np.zeros(n))
-    for i, content in enumerate(found):
-        others = carried - content.rates(n)
-        better = grown(by_gpu[content.gpu.gpu], content, weights, np.maximum(required - others, 0.0) * (1 - 1e-12))
-        carried = others + better.rates(n)
-        found[i] = better
-    return found

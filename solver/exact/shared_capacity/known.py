@@ -1,14 +1,13 @@
 """The contents that are known: what each of them, and the most valuable of a GPU type, is worth at prices."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ...allocation.allocated import MpsGpu
+from ...allocation.allocated import AllocatedGpu
 from ...performance.interference.prediction import Floats
 from .asked_rows import AskedRows
-from .figures import Content
-from .near_contents import NearContents
+from .gpu_contents import Content, GpuContents
 from .prices import MasterPrices
 
 
@@ -18,7 +17,7 @@ class KnownContents:
     def __init__(self, weights: Floats) -> None:
         """Begins with none; `weights`, shape (workload,): what a request/s counts."""
         self._weights = weights
-        self._contents: dict[MpsGpu, Content] = {}
+        self._contents: dict[AllocatedGpu, Content] = {}
         # Shape (content or more, workload): places that are free come last.
         self._rates, self._replicas = np.zeros((0, len(weights))), np.zeros((0, len(weights)))
 
@@ -86,7 +85,7 @@ class KnownContents:
 
     def add_near(
         self,
-        near: Mapping[str, NearContents],
+        fleet: Sequence[GpuContents],
         prices: MasterPrices,
         number: int,
         *,
@@ -94,7 +93,7 @@ class KnownContents:
         barred: np.ndarray | None = None,
     ) -> None:
         """
-        Adds contents near the most valuable ones of each GPU type.
+        Adds contents near the most valuable ones of each GPU type and way of sharing it.
 
         Parameters
         ----------
@@ -108,9 +107,10 @@ class KnownContents:
         price, charge = prices.of(self._weights)
         if barred is not None:
             charge = np.where(barred, np.inf, charge)
-        for gpu, own in near.items():
-            best = self.best_of(gpu, prices, usable)
+        # All are chosen before any is added, of which `usable` says nothing.
+        best_of = [[one for one in self.best_of(own.gpu, prices, usable) if own.has(one)] for own in fleet]
+        for own, best in zip(fleet, best_of, strict=True):
             of_number: dict[int, Content] = {}
             for one in best:
-                of_number.setdefault(len(one.gpu.residents), one)
-            self.add(own.found(price, charge, dict.fromkeys([*best[:number], *of_number.values()])))
+                of_number.setdefault(len(one.gpu.workloads), one)
+            self.add(own.near(price, charge, dict.fromkeys([*best[:number], *of_number.values()])))

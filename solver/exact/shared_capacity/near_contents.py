@@ -16,7 +16,8 @@ import numpy as np
 from ...performance.interference.prediction import Floats, Ints
 from .cell_limits import CellLimits, OpenCell
 from .cells import Cell
-from .figures import Content, Figures
+from .figures import Figures
+from .gpu_contents import Content
 
 STEP = 1.04
 """From one total of the grid to the next one."""
@@ -74,7 +75,7 @@ class NearContents:
         """Returns where contents may be looked for: as many residents, or one more, that ask for no less together."""
         asked = self._figures.asked(content)
         steps = tuple(np.ceil(np.log(np.maximum(asked, 1e-9)) / np.log(STEP)).astype(int).tolist())
-        number = len(content.gpu.residents)
+        number = len(content.gpu.workloads)
         return [(n, *steps) for n in (number, number + 1) if n <= self._figures.mps.clients]
 
     def _at(self, point: Point) -> tuple[Ints, Floats, Cell]:

@@ -9,15 +9,18 @@ from collections.abc import Mapping, Sequence
 
 from ortools.math_opt.python import mathopt
 
+from ...allocation.allocated import CutGpu
 from ...performance.interference.prediction import Floats
 from ..backends.highs import run_highs
 from .asked_rows import DEAR, AskedRows
-from .figures import Content
+from .cut_program import cut_variables
+from .gpu_contents import Content, GpuContents
 
 
 def best_mix(
     asked: AskedRows,
     weights: Floats,
+    fleet: Sequence[GpuContents],
     contents: Sequence[Content],
     gpus: Mapping[str, int],
     start: Sequence[Content],
@@ -26,10 +29,12 @@ def best_mix(
     gap: float,
 ) -> list[Content] | None:
     """
-    Returns the best whole numbers of known contents, one by one; None: none was found.
+    Returns the best whole numbers of known contents and of cut GPUs, one by one; None: none was found.
 
     Parameters
     ----------
+    contents
+        Of GPUs under MPS; of cut ones all are looked for (cut_program.py).
     gpus
         GPU type -> how many there are.
     start
@@ -37,6 +42,8 @@ def best_mix(
     """
     n = len(weights)
     model = mathopt.Model(name="contents")
+    cut = cut_variables(model, fleet, gpus, asked.most)
+    contents = [one for one in contents if not isinstance(one.gpu, CutGpu)]
     z = [model.add_integer_variable(lb=0) for _ in contents]
     rates, replicas = [one.rates(n) for one in contents], [one.replicas(n) for one in contents]
     missing = []
@@ -46,6 +53,7 @@ def best_mix(
             for own, number, x in zip(rates, replicas, z, strict=True)
             if number[w]
         ]
+        there += [(rps / asked.rate_rps[w], 1, x) for own in cut for rps, x in own.of_workload(w)]
         if asked.required_rps[w] and not asked.once[w]:
             missing.append(model.add_variable(lb=0.0))
             carried = mathopt.LinearSum(float(rate) * x for rate, _, x in there)
@@ -57,18 +65,23 @@ def best_mix(
         if asked.limited[w]:
             model.add_linear_constraint(placed <= float(asked.most[w]))
     for gpu, count in gpus.items():
-        used = mathopt.LinearSum(x for one, x in zip(contents, z, strict=True) if one.gpu.gpu == gpu)
-        model.add_linear_constraint(used <= count)
+        used = [x for one, x in zip(contents, z, strict=True) if one.gpu.gpu == gpu]
+        used += [x for own in cut if own.of_type.gpu == gpu for x in own.cuts]
+        model.add_linear_constraint(mathopt.LinearSum(used) <= count)
     value = [float(weights @ own) for own in rates]
-    unit = max(value, default=0.0) or 1.0
-    worth = mathopt.LinearSum(own / unit * x for own, x in zip(value, z, strict=True))
+    of_cut = [(weights[w] * rps, x) for own in cut for w in range(n) for rps, x in own.of_workload(w)]
+    unit = max([*value, *(own for own, _ in of_cut)], default=0.0) or 1.0
+    worth = mathopt.LinearSum(own / unit * x for own, x in [*zip(value, z, strict=True), *of_cut])
     model.maximize(worth - DEAR * mathopt.LinearSum(missing))
     known = {x: float(sum(one == own for own in start)) for one, x in zip(contents, z, strict=True)}
+    for own in cut:
+        known |= own.start(start)
     result = run_highs(model, time_limit_s, absolute_gap=None, gap=gap, start=known)
     if not result.has_primal_feasible_solution():
         return None
     best = result.variable_values()
-    return [one for one, x in zip(contents, z, strict=True) for _ in range(round(best[x]))]
+    shared = [one for one, x in zip(contents, z, strict=True) for _ in range(round(best[x]))]
+    return [*shared, *(one for own in cut for one in own.contents(best))]
 
 
 def value_of(weights: Floats, contents: Sequence[Content]) -> float:

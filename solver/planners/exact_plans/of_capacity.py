@@ -33,16 +33,21 @@ def plan_capacity(resolved: ResolvedProblem, _: Start, time_limit_s: float) -> P
         search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
         offer(lambda stopped: _of_capacity(resolved, first, search(stopped=stopped)))
 
-    find = _most_capacity_shared if resolved.mps else most_capacity
+    find = _most_capacity_shared if _is_shared(resolved) else most_capacity
     if is_by_set(resolved.problem.settings):
         found = most_capacity_of_sets(find, resolved, on_answer=offered, time_limit_s=time_limit_s)
     else:
         found = find(resolved, on_answer=offered, time_limit_s=time_limit_s)
     search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
     if found.value is None and found.stopped is not StopReason.TIME_LIMIT:
-        placed = placed_on_each(resolved) if resolved.mps else ()
+        placed = placed_on_each(resolved) if _is_shared(resolved) else ()
         return _stated(resolved, without(loosest(resolved), search, deadline, placed, NO_BOUND), found)
     return _of_capacity(resolved, found, search)
+
+
+def _is_shared(resolved: ResolvedProblem) -> bool:
+    """Tells whether some service may have a share under MPS."""
+    return any(mps.usable.any() for mps in resolved.mps.values())
 
 
 def _most_capacity_shared(
@@ -55,8 +60,8 @@ def _most_capacity_shared(
 
 def _of_capacity(resolved: ResolvedProblem, found: MostCapacity, search: Search) -> Plan:
     """Returns the plan that could carry most, with its limit; without GPUs: none was found."""
-    bound = UNDER_MPS if resolved.mps else PROVEN
-    gpus: list[AllocatedGpu | AlikeGpus] = [*found.shared]
+    bound = UNDER_MPS if _is_shared(resolved) else PROVEN
+    gpus: list[AllocatedGpu | AlikeGpus] = [*found.one_by_one]
     if found.partitions is not None:
         gpus += alike_gpus(resolved, found.patterns, found.partitions)
     if gpus:

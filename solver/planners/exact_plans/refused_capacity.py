@@ -11,8 +11,6 @@ MOST_SERVICES = 200
 def not_shared_capacity(resolved: ResolvedProblem) -> Iterator[str]:
     """Yields why most capacity is not looked for on a fleet with GPUs under MPS, each reason the rest of a sentence."""
     settings, services = resolved.problem.settings, len(resolved.problem.workloads)
-    if others := [entry.gpu.name for entry in resolved.fleet if entry.sharing != {"mps"}]:
-        yield f"on fleets under MPS alone, or without it; {', '.join(others)} may be divided otherwise too"
     if settings.mps_rules != "free":
         yield f"under MPS for settings.mps_rules: free only; they are {settings.mps_rules}"
     if settings.shadow_percent:

@@ -53,7 +53,7 @@ def of(partitions, *, stopped=DONE, limit=None):
 def test_a_plan_is_the_best_where_the_limit_is_what_it_carries(value, most, gap, stopped, ended, said):
     found = concluded(problem(gap=gap), of(3, stopped=stopped, limit=most), value, {"A": 7.0}, ("gpu",))
     assert (found.stopped, found.value, found.limit) == (ended, value, said)
-    assert (found.solver, found.one_more, found.shared) == ("HiGHS", {"A": 7.0}, ("gpu",))
+    assert (found.solver, found.one_more, found.one_by_one) == ("HiGHS", {"A": 7.0}, ("gpu",))
     assert found.partitions.tolist() == [[3]]
 
 

@@ -12,15 +12,14 @@ from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.performance.resolve import resolve
 
 
-def priced(monkeypatch, table, once, weights, required, gpus):
+def priced(table, once, weights, required, gpus):
     """Returns the prices for requests/s alone by units, shape (workload, unit), of one GPU type."""
-    monkeypatch.setattr(alone, "carried_alone", lambda _: table)
-    figures = SimpleNamespace(once=once, mps=SimpleNamespace(gpu="A", capacity_units=table.shape[1]))
-    return alone.prices_of_units([figures], weights, required, {"A": gpus})
+    of_gpus = SimpleNamespace(gpu="A", carried_alone=lambda: table)
+    return alone.prices_of_units([of_gpus], once, weights, required, {"A": gpus})
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_units_are_worth_their_price_whoever_has_them(seed, monkeypatch):
+def test_units_are_worth_their_price_whoever_has_them(seed):
     """Property: every share of every workload is worth at most one price of a unit, and what decides has that price."""
     draw = np.random.default_rng(seed)
     table = np.cumsum(draw.uniform(0, 5, (4, 6)), axis=1) * (np.arange(6) >= draw.integers(0, 3, (4, 1)))
@@ -29,7 +28,7 @@ def test_units_are_worth_their_price_whoever_has_them(seed, monkeypatch):
         draw.uniform(0.5, 2, 4),
         table.max(axis=1) / 3,
     )
-    found = priced(monkeypatch, table, once, weights, required, 3)
+    found = priced(table, once, weights, required, 3)
     assert min(found.of_rate.min(), found.of_more.min(), found.of_less.min()) >= 0
     assert not found.of_rate[once].any()
     assert not (found.of_more - found.of_less)[~once].any()
@@ -43,11 +42,11 @@ def test_units_are_worth_their_price_whoever_has_them(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_with_neighbours_that_slow_nobody_the_limit_is_near_the_best_deal_of_all_units(seed, monkeypatch):
+def test_with_neighbours_that_slow_nobody_the_limit_is_near_the_best_deal_of_all_units(seed):
     """Against every way to deal the units of two GPUs to three services with one replica, of which more adds less."""
     draw = np.random.default_rng(seed)
     table = np.cumsum(-np.sort(-draw.uniform(1, 5, (3, 4)), axis=1), axis=1)
-    found = priced(monkeypatch, table, np.ones(3, dtype=bool), np.ones(3), np.ones(3), 2)
+    found = priced(table, np.ones(3, dtype=bool), np.ones(3), np.ones(3), 2)
     charge = found.of_more - found.of_less
     unit = ((table - charge[:, None]) / np.arange(1, 5)).max()
     limit = 8 * unit + charge.sum()

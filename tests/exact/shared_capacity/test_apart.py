@@ -13,9 +13,11 @@ from sliceplan.solver.exact.shared_capacity import answer
 from sliceplan.solver.exact.shared_capacity import apart as module
 from sliceplan.solver.exact.shared_capacity.apart import _fewer, set_apart
 from sliceplan.solver.exact.shared_capacity.asked_rows import AskedRows
-from sliceplan.solver.exact.shared_capacity.figures import Content, Figures
+from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Content
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 from sliceplan.solver.exact.shared_capacity.program import value_of
+from sliceplan.solver.exact.shared_capacity.shared_gpus import SharedGpus
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.igniter import hosted
@@ -43,7 +45,7 @@ def test_a_plan_with_services_apart_is_a_plan_that_uses_every_gpu(seed, most):
 
     found = set_apart(
         resolved,
-        [figures],
+        [SharedGpus(figures)],
         np.ones(N),
         MasterPrices(nothing, nothing, nothing),
         plan,
@@ -64,19 +66,21 @@ def test_a_plan_with_services_apart_is_a_plan_that_uses_every_gpu(seed, most):
 def test_without_time_the_plan_stays():
     resolved, figures, plan = planned(1, (1,), 5)
     nothing = MasterPrices(np.zeros(N), np.zeros(N), np.zeros(N))
-    found = set_apart(resolved, [figures], np.ones(N), nothing, plan, lambda *_: None, deadline=time.monotonic())
+    found = set_apart(
+        resolved, [SharedGpus(figures)], np.ones(N), nothing, plan, lambda *_: None, deadline=time.monotonic()
+    )
     assert found == plan
 
 
 def test_others_stay_where_they_are_unless_fewer_gpus_hold_them():
     resolved, figures, plan = planned(1, (1,), 5)
     anyone = np.zeros(N, dtype=bool)
-    by_gpu = {figures.mps.gpu: figures}
+    fleet = [SharedGpus(figures)]
     again = [one.gpu for one in reversed(plan)]
     one_alone = [figures.content([resident]) for one in plan for resident in one.gpu.residents]
-    assert _fewer(resolved, by_gpu, anyone, plan, [], lambda *_: again, 1.0) is plan
-    assert _fewer(resolved, by_gpu, anyone, plan, [], lambda *_: None, 1.0) is plan
-    found = _fewer(resolved, by_gpu, anyone, one_alone, [], lambda *_: again, 1.0)
+    assert _fewer(resolved, fleet, anyone, plan, [], lambda *_: again, 1.0) is plan
+    assert _fewer(resolved, fleet, anyone, plan, [], lambda *_: None, 1.0) is plan
+    found = _fewer(resolved, fleet, anyone, one_alone, [], lambda *_: again, 1.0)
     assert [one.gpu for one in found] == again
 
 
@@ -88,7 +92,7 @@ def test_the_first_question_leaves_time_for_services_to_stand_apart(monkeypatch)
     """What it takes is bounded by a part of the time limit; else short limits end with the first plan."""
     resolved, *_ = planned(1, (1,), 5)
     left_s = []
-    asked = answer.content_limit
+    asked = SharedGpus.limit
 
     def noted(*arguments, deadline, **others):
         left_s.append(deadline - time.monotonic())
@@ -97,7 +101,7 @@ def test_the_first_question_leaves_time_for_services_to_stand_apart(monkeypatch)
     def reached(*_, **__):
         raise _ReachedError
 
-    monkeypatch.setattr(answer, "content_limit", noted)
+    monkeypatch.setattr(SharedGpus, "limit", noted)
     monkeypatch.setattr(answer, "set_apart", reached)
     with pytest.raises(_ReachedError):
         answer.most_capacity_shared(resolved, hosted, (), on_answer=lambda *_: None, time_limit_s=30.0)
@@ -121,32 +125,33 @@ def problem(required, limits, counts=(("A", 3),)):
     )
 
 
-def asked_for(monkeypatch, resolved, apart, *, once, prices, contents=("best", "other")):
+BEST, OTHER = small("A", (0, 9.0)), small("A", (0, 1.0))
+
+
+def asked_for(resolved, apart, *, prices, contents=(BEST, OTHER)):
     """Returns the content that carries most, and the prices of requests and of residents at which it was looked for."""
     asked = []
 
-    def limit(_, price, charge, *, gap, cells, deadline):
+    def limit(price, charge, *, gap, cells, deadline):
         asked.append((price.tolist(), charge.tolist(), gap, cells, deadline))
         return SimpleNamespace(contents=contents)
 
-    monkeypatch.setattr(module, "content_limit", limit)
-    weights = np.arange(1.0, 1 + len(once))
-    found = module._carries_most(resolved, SimpleNamespace(once=np.array(once)), weights, prices, apart, 9.0)
+    weights = np.arange(1.0, 1 + len(resolved.required_rps))
+    found = module._carries_most(resolved, [SimpleNamespace(limit=limit)], weights, prices, apart, 9.0)
     ((price, charge, gap, cells, deadline),) = asked
     assert (price, gap, cells, deadline) == (weights.tolist(), 1.0, module.CELLS, 9.0)
     return found, charge
 
 
-def test_what_carries_most_is_of_services_that_may_be_there_and_best_of_those_that_are_dear_elsewhere(monkeypatch):
+def test_what_carries_most_is_of_services_that_may_be_there_and_best_of_those_that_are_dear_elsewhere():
     """With one replica once; with a number of them not at all; who is there already saves nothing more elsewhere."""
     resolved = problem([10.0, 20.0, 5.0, 8.0], [(1, 1), (1, None), (1, 3), (1, None)])
     prices = MasterPrices(np.array([0.0, 0.5, 1.0, 0.25]), np.zeros(4), np.array([7.0, 0.0, 2.0, 1.0]))
-    once = [True, False, False, False]
-    found, charge = asked_for(monkeypatch, resolved, [], once=once, prices=prices)
+    found, charge = asked_for(resolved, [], prices=prices)
     saved = [-module.SAVED * own for own in (7.0, 10.0, 3.0)]
-    assert (found, charge) == ("best", [pytest.approx(saved[0]), pytest.approx(saved[1]), np.inf, pytest.approx(-0.3)])
+    assert (found, charge) == (BEST, [pytest.approx(saved[0]), pytest.approx(saved[1]), np.inf, pytest.approx(-0.3)])
     there = [small("A", (0, 1.0), (1, 2.0)), small("A", (1, 1.0))]
-    found, charge = asked_for(monkeypatch, resolved, there, once=once, prices=prices, contents=())
+    found, charge = asked_for(resolved, there, prices=prices, contents=())
     assert (found, charge) == (None, [np.inf, 0.0, np.inf, pytest.approx(-0.3)])
 
 
@@ -163,10 +168,10 @@ def test_who_stands_apart_with_all_of_its_rate_and_replicas_is_served_there(carr
 
 def test_contents_lose_those_who_are_gone_and_stay_as_they_are_without_any():
     content = small("A", (0, 1.0), (2, 2.0))
-    told = SimpleNamespace(content=lambda residents: [one.workload for one in residents] or None)
-    assert module._without(told, content, np.array([False, True, False])) is content
-    assert module._without(told, content, np.array([True, True, False])) == [2]
-    assert module._without(told, content, np.array([True, False, True])) is None
+    other = SimpleNamespace(has=lambda _: False)
+    told = SimpleNamespace(has=lambda _: True, without=lambda one, gone: [w for w in one.gpu.workloads if not gone[w]])
+    assert module._without([other, told], content, np.array([False, True, False])) is content
+    assert module._without([other, told], content, np.array([True, True, False])) == [2]
 
 
 @pytest.fixture
@@ -176,8 +181,8 @@ def apart(monkeypatch):
     def searched(resolved, plan, best, fewer, *, deadline=np.inf):
         left, asked, others = list(best), [], list(fewer)
 
-        def carries(_, figures, __, ___, there, ____):
-            asked.append((figures.mps.gpu, len(there)))
+        def carries(_, of_type, __, ___, there, ____):
+            asked.append((*(own.gpu for own in of_type), len(there)))
             return left.pop(0) if left else None
 
         def fewer_of(_, __, gone, own, there, ___, part):
@@ -187,12 +192,13 @@ def apart(monkeypatch):
         monkeypatch.setattr(module, "_carries_most", carries)
         monkeypatch.setattr(module, "_fewer", fewer_of)
 
-        def alone(residents):
-            return small("A", *((one.workload, 1.0) for one in residents)) if residents else None
+        def without(content, gone):
+            there = [(w, 1.0) for w in content.gpu.workloads if not gone[w]]
+            return small("A", *there) if there else None
 
-        figures = [SimpleNamespace(mps=SimpleNamespace(gpu=gpu), content=alone) for gpu in ("A", "B")]
+        fleet = [SimpleNamespace(gpu=gpu, has=lambda _: True, without=without) for gpu in ("A", "B")]
         nothing = MasterPrices(np.zeros(2), np.zeros(2), np.zeros(2))
-        found = module.set_apart(resolved, figures, np.ones(2), nothing, plan, None, deadline=deadline)
+        found = module.set_apart(resolved, fleet, np.ones(2), nothing, plan, None, deadline=deadline)
         return found, asked
 
     return searched
@@ -244,8 +250,8 @@ def test_the_others_are_planned_on_gpus_that_are_left_and_stay_where_somebody_ha
         return found
 
     def moved(content):
-        by_gpu = {"A": SimpleNamespace(content=content)}
-        return module._fewer(resolved, by_gpu, np.array([False, True, False]), others, there, cheap, 0.25)
+        fleet = [SimpleNamespace(of=lambda gpu: content(gpu.residents))]
+        return module._fewer(resolved, fleet, np.array([False, True, False]), others, there, cheap, 0.25)
 
     found = [MpsGpu("A", (Resident(0, 1, 20.0), Resident(1, 2, 30.0)))]
     whole = small("A", (0, 1.0), (2, 1.0))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
-from sliceplan.solver.exact.shared_capacity.figures import Choices, Content, Figures
+from sliceplan.solver.exact.shared_capacity.figures import Choices, Figures
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Content
 
 WORK = np.array([40.0, 90.0, 10.0, 60.0])
 """Milliseconds of a request on a whole GPU alone."""

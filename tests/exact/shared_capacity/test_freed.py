@@ -13,8 +13,8 @@ from sliceplan.solver.exact.shared_capacity.asked_rows import AskedRows
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.exact.shared_capacity.freed import better_plans
 from sliceplan.solver.exact.shared_capacity.known import KnownContents
-from sliceplan.solver.exact.shared_capacity.near_contents import NearContents
 from sliceplan.solver.exact.shared_capacity.program import value_of
+from sliceplan.solver.exact.shared_capacity.shared_gpus import SharedGpus
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
@@ -30,7 +30,7 @@ def begun(seed, most):
     known = KnownContents(ONES)
     known.add(plan)
     gpu = figures.mps.gpu
-    return AskedRows.of(resolved), {gpu: GPUS}, known, {gpu: NearContents(figures)}, plan
+    return AskedRows.of(resolved), {gpu: GPUS}, known, [SharedGpus(figures)], plan
 
 
 def bettered(asked, gpus, plan, known, near, seconds=60.0):
@@ -85,6 +85,6 @@ def test_a_plan_need_not_use_every_type_of_which_contents_are_known():
     other = replace(plan[0], gpu=replace(plan[0].gpu, gpu="another"))
     known.add([other])
     more = {**gpus, "another": 0}
-    found = bettered(asked, more, plan, known, {**near, "another": next(iter(near.values()))})
+    found = bettered(asked, more, plan, known, near)
     assert asked.are_met_by(found[-1])
     assert {one.gpu.gpu for one in found[-1]} == set(gpus)

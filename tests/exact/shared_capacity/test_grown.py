@@ -8,7 +8,9 @@ from problems.mps_draws import small_gpus
 
 from sliceplan.solver.allocation.allocated import Resident
 from sliceplan.solver.exact.shared_capacity.figures import Figures
-from sliceplan.solver.exact.shared_capacity.grown import BATCHES, grown, more_of_all
+from sliceplan.solver.exact.shared_capacity.grown import BATCHES, grown
+from sliceplan.solver.exact.shared_capacity.of_fleet import more_of_all
+from sliceplan.solver.exact.shared_capacity.shared_gpus import SharedGpus
 from sliceplan.solver.performance.resolve import resolve
 
 from .test_shared_capacity import counted
@@ -115,7 +117,7 @@ def test_a_plan_that_carries_more_keeps_the_rates_by_all_its_gpus_together():
         for plan in (contents[:3], contents[3:]):
             carried = sum((one.rates(n) for one in plan), np.zeros(n))
             weights, required = draw.choice([0.01, 1.0], n), carried * draw.choice([0.3, 1.0], n)
-            found = more_of_all([figures], plan, weights, required)
+            found = more_of_all([SharedGpus(figures)], plan, weights, required)
             together = sum((one.rates(n) for one in found), np.zeros(n))
             assert [one.gpu.workloads for one in found] == [one.gpu.workloads for one in plan]
             assert (together >= required * (1 - 1e-9)).all(), seed
@@ -133,7 +135,7 @@ def test_what_the_other_gpus_carry_need_not_stay():
         n = len(figures.once)
         for content in contents:
             weights, rates = draw.choice([0.01, 1.0], n), content.rates(n)
-            first, second = more_of_all([figures], [content, content], weights, rates)
+            first, second = more_of_all([SharedGpus(figures)], [content, content], weights, rates)
             assert first == grown(figures, content, weights, np.zeros(n))
             assert second == grown(figures, content, weights, np.maximum(rates - first.rates(n), 0.0) * (1 - 1e-12))
             less += (first.rates(n) < rates * (1 - 1e-6)).any()

@@ -1,10 +1,12 @@
 """Contents that are known, and what they are worth at prices, by plain sums."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
-from sliceplan.solver.exact.shared_capacity.figures import Content
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Content
 from sliceplan.solver.exact.shared_capacity.known import KnownContents
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 
@@ -33,3 +35,25 @@ def test_contents_are_there_once_and_worth_their_rates_less_their_residents():
     assert known.most(prices, ["a", "b"])["b"] == pytest.approx(1.5 * 7 - 1)
     assert known.best_of("a", prices) == [two, one]
     assert known.best_of("b", prices) == [other, poor]
+
+
+def test_near_contents_of_one_type_are_looked_for_among_those_that_were_known_before_any_was_added():
+    """Of two types: what the first finds is not among those of which it is told whether they may be used."""
+    known = KnownContents(np.array([1.0]))
+    nothing = np.zeros(1)
+    first, second, barred = content("a", (0, 2.0)), content("b", (0, 3.0)), content("b", (0, 9.0), (0, 1.0))
+    known.add([first, second, barred])
+    asked = []
+
+    def type_of(gpu, found):
+        def near(price, charge, best):
+            asked.append((gpu, price.tolist(), charge.tolist(), list(best)))
+            return [found]
+
+        return SimpleNamespace(gpu=gpu, has=lambda one: one.gpu.gpu == gpu, near=near)
+
+    fleet = [type_of("a", content("a", (0, 5.0), (0, 5.0))), type_of("b", content("b", *[(0, 6.0)] * 3))]
+    usable = np.array([True, True, False])
+    known.add_near(fleet, MasterPrices(nothing, nothing, nothing), 2, usable=usable, barred=np.array([True]))
+    assert asked == [("a", [1.0], [np.inf], [first]), ("b", [1.0], [np.inf], [second])]
+    assert len(known) == 5

@@ -1,13 +1,13 @@
 """Where contents near known ones are looked for, and which batch sizes are tried there, one by one."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from sliceplan.solver.allocation.allocated import Resident
+from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.exact.shared_capacity import near_contents as module
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Content
 from sliceplan.solver.exact.shared_capacity.near_contents import BATCHES, STEP, NearContents
 
 from .test_near_contents import N, figures_of
@@ -27,7 +27,7 @@ def crowd(figures, number):
     one = Resident(
         int(choices.workload[light]), int(choices.batch[light]), figures.mps.percent_of(int(choices.units[light]))
     )
-    return SimpleNamespace(gpu=SimpleNamespace(residents=(one,) * number))
+    return Content(MpsGpu(figures.mps.gpu, (one,) * number), (1.0,) * number)
 
 
 @pytest.mark.parametrize(("fewer", "more"), [(2, [0, 1]), (1, [0, 1]), (0, [0])])

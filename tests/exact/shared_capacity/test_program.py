@@ -75,7 +75,7 @@ def test_the_best_mix_is_that_of_trying_all_and_the_prices_prove_no_less(seed):
     resolved, weights, contents, counts = drawn(seed)
     best = value_by_trying(resolved, weights, contents, counts)
     asked = AskedRows.of(resolved)
-    mix = best_mix(asked, weights, contents, counts, [], time_limit_s=10, gap=0.0)
+    mix = best_mix(asked, weights, [], contents, counts, [], time_limit_s=10, gap=0.0)
     prices = prices_of(asked, weights, contents, counts)
     if best is None:
         assert not asked.are_met_by(mix)
@@ -167,7 +167,7 @@ def test_rates_and_least_replicas_are_kept_where_contents_without_are_worth_more
     """Two GPUs; the first content carries ten of one service, the second one of each. Whatever a request/s counts."""
     contents = [content("A", [10.0, 0.0], [1, 0]), content("A", [1.0, 1.0], [1, 1])]
     asked = problem([1.0, 1.0], [(one, None) for one in least])
-    found = best_mix(asked, np.full(2, unit), contents, {"A": 2}, [], time_limit_s=10, gap=0.0)
+    found = best_mix(asked, np.full(2, unit), [], contents, {"A": 2}, [], time_limit_s=10, gap=0.0)
     assert [sum(one is own for one in found) for own in contents] == list(numbers)
     # Three replicas have no place on two GPUs; the best lacks one.
     assert asked.are_met_by(found) == (least[0] < 3)

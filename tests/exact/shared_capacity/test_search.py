@@ -8,8 +8,7 @@ import pytest
 
 from sliceplan.solver.allocation.allocated import CutGpu, MpsGpu, Resident
 from sliceplan.solver.exact.shared_capacity import answer as module
-from sliceplan.solver.exact.shared_capacity.content_limit import ContentLimit
-from sliceplan.solver.exact.shared_capacity.figures import Content
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Content, ContentLimit
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 from sliceplan.solver.model.stop_reason import StopReason
 
@@ -38,31 +37,43 @@ class Told:
             required_rps=np.array([5.0, 5.0]),
             gap=gap,
             fleet=fleet,
-            mps={gpu: gpu for gpu in figures},
             problem=SimpleNamespace(workloads=workloads),
         )
         self.asked, self.worth, self.contents = [], {"A": 50.0, "B": 9.0}, ()
         self.patch = monkeypatch.setattr
 
-        def asked(figures, price, charge, *, known, gap, cells, deadline):  # noqa: ARG001
-            self.asked.append((figures.mps.gpu, price.tolist(), known, gap, cells))
-            return ContentLimit(self.worth[figures.mps.gpu], tuple(self.contents))
-
-        class Own:
-            def __init__(self, gpu):
-                self.mps, self.least_rps = SimpleNamespace(gpu=gpu), np.zeros(2)
-
-            def content(self, residents):
-                known = {one.gpu.residents: one for one in (SMALL, GREAT, POOR)}
-                return known.get(tuple(residents))
-
-        self.patch(module, "content_limit", asked)
-        self.patch(module, "Figures", SimpleNamespace(of=lambda _, gpu: Own(gpu)))
         self.near = []
         """What contents are found near known ones; asked: those, with the price of a request/s."""
-        self.looked = []
-        found = lambda price, _, known: self.looked.append((price.tolist(), list(known))) or self.near  # noqa: E731
-        self.patch(module, "NearContents", lambda _: SimpleNamespace(found=found))
+        self.looked, self.grown = [], []
+        told = self
+
+        class Own:
+            """Contents of a GPU type."""
+
+            def __init__(self, gpu):
+                self.gpu, self.figures = gpu, f"figures of {gpu}"
+
+            def has(self, content):
+                return content.gpu.gpu == self.gpu
+
+            def of(self, gpu):
+                return {one.gpu: one for one in (SMALL, GREAT, POOR)}.get(gpu)
+
+            def limit(self, price, _, *, known, gap, cells, deadline):  # noqa: ARG002
+                told.asked.append((self.gpu, price.tolist(), known, gap, cells))
+                return ContentLimit(told.worth[self.gpu], tuple(told.contents))
+
+            def near(self, price, _, known):
+                told.looked.append((price.tolist(), list(known)))
+                return told.near
+
+            def grown(self, content, price, _):
+                told.grown.append((content, price.tolist()))
+                return content
+
+        self.fleet = [Own(gpu) for gpu in figures]
+        self.patch(module, "SharedGpus", Own)
+        self.patch(module, "contents_of_fleet", lambda _: self.fleet)
         self.patch(module, "prices_of_units", lambda *_: prices(0.0, 0.0))
         self.search = module._Search(self.resolved, np.ones(2), inf)
 
@@ -81,20 +92,20 @@ def test_a_plan_to_begin_with_is_taken_if_it_carries_the_rates_and_a_limit_is_as
     one = told()
     found = one.begun(SMALL, GREAT).answer(limited=False)
     assert (found.value, found.limit) == (55.0, pytest.approx(100.0))
-    assert [gpu.gpu for gpu in found.shared] == ["A", "A"]
+    assert [gpu.gpu for gpu in found.one_by_one] == ["A", "A"]
     assert found.one_more == {"A": pytest.approx(150.0), "B": pytest.approx(100.0)}
     assert found.stopped is StopReason.GAP_LEFT
     assert one.search.answer(limited=True).stopped is StopReason.TIME_LIMIT
     for plan in ((POOR,), (), (content("A", 1.0),)):
         other = told()
         found = other.begun(*plan).answer(limited=True)
-        assert (found.value, found.limit, found.shared) == (None, pytest.approx(100.0), ())
+        assert (found.value, found.limit, found.one_by_one) == (None, pytest.approx(100.0), ())
         assert len(other.asked) == 1
 
 
 def test_before_anything_is_asked_nothing_is_proven(told):
     found = told().search.answer(limited=False)
-    assert (found.value, found.limit, found.one_more, found.shared) == (None, None, {}, ())
+    assert (found.value, found.limit, found.one_more, found.one_by_one) == (None, None, {}, ())
 
 
 def test_limits_only_fall_and_what_one_more_gpu_adds_is_said_at_the_prices_that_proved_most(told):
@@ -106,10 +117,34 @@ def test_limits_only_fall_and_what_one_more_gpu_adds_is_said_at_the_prices_that_
         found = search.answer(limited=True)
         # At a price of 1 a request/s the rates take off 10.
         assert (found.limit, found.one_more["A"]) == (pytest.approx(limit), pytest.approx(more))
-    # Nothing carries less than nothing.
+
+
+@pytest.mark.parametrize(("worth", "infeasible"), [(4.9999, True), (4.999999, False), (5.0, False)])
+def test_a_limit_below_what_the_rates_count_is_one_of_no_plan(told, worth, infeasible):
+    """Two services of 5 requests/s on two GPUs: each has to carry 5."""
     one = told()
-    one.worth["A"] = -5.0
-    found = one.begun().answer(limited=True)
+    one.worth["A"] = worth
+    search = one.begun()
+    assert (search.is_infeasible, search.is_done) == (infeasible, infeasible)
+    found = search.answer(limited=True)
+    assert (found.stopped is StopReason.INFEASIBLE) == infeasible
+    if infeasible:
+        assert (found.value, found.limit, found.one_more) == (None, None, {})
+    # Whatever a limit says, a plan is there.
+    search._plan = [SMALL]
+    assert not search.is_infeasible
+
+
+def test_how_far_below_depends_on_the_prices_of_the_rates(told):
+    """Rates that are met but for rounding count as met, and what that lacks counts by its price."""
+    one = told()
+    search = one.begun()
+    for price, worth, infeasible in ((1e6, 4.99, False), (1e6, -10.0, True), (0.0, 4.99, True)):
+        search._prices, search._limit = prices(price, price), 2 * worth
+        assert search.is_infeasible == infeasible, price
+    # Nothing carries less than nothing, whether or not that is known to be too little.
+    search._prices, search._limit, search._worth = prices(1e9, 1e9), -5.0, {"A": -7.0}
+    found = search.answer(limited=True)
     assert (found.limit, found.one_more["A"]) == (0.0, 0.0)
 
 
@@ -152,7 +187,6 @@ def test_a_search_is_done_where_its_plan_is_as_near_the_limit_as_was_asked(told,
     one.patch(module, "set_apart", lambda *_, **__: tried.append("apart") or [GREAT, SMALL])
     one.patch(module, "more_of_all", lambda *_: tried.append("more") or [GREAT, GREAT])
     one.patch(module, "better_plans", lambda *_, **__: tried.append("freed") or iter(()))
-    one.patch(module, "grown", lambda _, own, *__: own)
     one.patch(module, "prices_of_least_cost", lambda *_, **__: tried.append("cost") or [])
     search.price_at_least_cost(inf)
     search.improve_prices(inf)
@@ -195,8 +229,6 @@ def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where
     one = told()
     search = one.begun(SMALL)
     one.patch(search._known, "prices", lambda *_: prices(-0.4, -0.4))
-    grown = []
-    one.patch(module, "grown", lambda _, own, price, __: grown.append((own, price.tolist())) or own)
     search.improve_prices(inf)
     at, centre, part = [], 0.0, module.PART
     while True:
@@ -208,7 +240,7 @@ def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where
     assert len(at) > 3
     assert [own[0] for own, _ in one.looked] == pytest.approx([1 + own for own in at])
     assert all(known == [SMALL] for _, known in one.looked)
-    assert [own for own, _ in grown] == [SMALL] * len(at)
+    assert [own for own, _ in one.grown] == [SMALL] * len(at)
     assert search._centre.of_rate[0] == pytest.approx(at[-1])
     assert len(one.asked) == 1  # nothing is proven here
 
@@ -216,17 +248,15 @@ def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where
 def test_prices_on_the_way_that_are_worth_more_are_left_and_new_contents_shorten_the_way(told):
     one = told()
     search = one.begun(SMALL)
-    one.patch(module, "grown", lambda _, own, *__: own)
     one.patch(search._known, "prices", lambda *_: prices(1.0, 1.0))
     news = iter([[], [GREAT], [], [POOR]])
-    one.patch(one, "near", [])
-    found = search._near["A"].found
+    found = one.fleet[0].near
 
     def told_near(*of):
         found(*of)
         return next(news, [])
 
-    one.patch(search._near["A"], "found", told_near)
+    one.patch(one.fleet[0], "near", told_near)
     search.improve_prices(inf)
     assert search._centre.of_rate[0] == 0.0
     part, longer = module.PART, (1 + module.PART) / 2
@@ -273,10 +303,10 @@ def test_of_many_known_contents_the_most_valuable_grow(told):
     search = one.begun(SMALL)
     many = [content("A", 6.0, 6.0 + i) for i in range(10)] + [content("B", 99.0, 99.0)]
     search._known.add(many)
-    grown = []
-    one.patch(module, "grown", lambda _, own, *__: grown.append(own) or own)
     search._grow(prices(0.0, 0.0))
-    assert grown == sorted([SMALL, *many[:-1]], key=lambda own: -sum(own.carried))[: module.GROWN]
+    assert [own for own, _ in one.grown] == sorted([SMALL, *many[:-1]], key=lambda own: -sum(own.carried))[
+        : module.GROWN
+    ]
 
 
 def test_better_plans_are_kept_as_they_come_and_one_near_enough_is_the_last(told):
@@ -304,7 +334,7 @@ def test_a_plan_of_least_cost_is_looked_for_in_a_part_of_the_time_that_is_left(m
         module, "solve_mixed_fleet", lambda *of, time_limit_s: asked.append((of, time_limit_s)) or found
     )
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 100.0))
-    assert module._of_least_cost("place", 110.0, "others", 0.25) == [SMALL.gpu]
+    assert module._of_least_cost("place", 110.0, "others", 0.25) == found.gpus
     assert asked == [(("others", "place"), 2.5)]
     for end in (100.0, 90.0):
         assert module._of_least_cost("place", end, "others", 0.25) is None

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles.cut_beside_shared_oracle import A30
 from oracles.mps_oracle import LOOSE, STRICT, Oracle, Task
 from oracles.shared_capacity_oracle import contents, most_capacity
+from problems.cut_beside_shared_draws import beside_cuts
 from problems.mps_draws import drawn, small_gpus
 
 from sliceplan.solver.api import solve
@@ -43,15 +45,36 @@ def counted(seed, **settings):
     return problem.model_copy(update={"fleet": fleet, "settings": settings, "workloads": workloads}), profiles
 
 
-def judged(seed, least_percent=0.0, **settings):
+def beside_cut_or_whole(seed):
+    """Returns a drawn problem on one or two A30s that are cut beside GPUs under MPS, or whole, with that objective."""
+    problem, profiles = beside_cuts(seed)
+    draw = random.Random(f"mixed {seed}")
+    fleet = tuple(
+        one.model_copy(
+            update={
+                "count": draw.choice((1, 1, 2)),
+                "sharing": one.sharing if one.gpu == A30 else draw.choice((("mps",), ("mps", "exclusive"))),
+            }
+        )
+        for one in problem.fleet
+    )
+    settings = problem.settings.model_copy(update={"objective": "capacity", "time_limit_s": 600.0})
+    workloads = tuple(
+        one.model_copy(update={"rate_rps": one.rate_rps * draw.choice((0.2, 0.5))}) for one in problem.workloads
+    )
+    return problem.model_copy(update={"fleet": fleet, "settings": settings, "workloads": workloads}), profiles
+
+
+def judged(seed, least_percent=0.0, problem=counted, **settings):
     """Returns how a plan of a drawn problem compares with all that there is."""
-    problem, profiles = counted(seed, **settings)
+    problem, profiles = problem(seed, **settings)
     ones = np.ones(len(problem.workloads))
     strict = most_capacity(problem, profiles, ones, STRICT)
     loose = most_capacity(problem, profiles, ones, LOOSE)
     plan = solve(problem, profiles=profiles)
     assert check(problem, plan, profiles) == []
-    assert all(part.sm_percent >= least_percent for gpu in plan.gpus for part in gpu.partitions), seed
+    shares = [part.sm_percent for gpu in plan.gpus for part in gpu.partitions if gpu.sharing == "mps"]
+    assert all(percent >= least_percent for percent in shares), seed
     if plan.status is Status.INFEASIBLE:
         assert strict is None, seed
         return "infeasible"
@@ -123,6 +146,16 @@ def test_a_router_that_knows_every_state_has_plans_of_turns_and_limits_no_lower(
         assert plan.status is not Status.INFEASIBLE, seed
         assert plan.capacity.limit >= most * (1 - SAME), seed
     assert found >= 6
+
+
+def test_so_it_is_where_gpus_are_cut_or_whole_beside_others_under_mps(monkeypatch):
+    """Property: A30s in every cut, and GPUs that may be whole or shared, by every content of every GPU."""
+    monkeypatch.setattr(answer, "ROUNDS", 3)
+    monkeypatch.setattr(answer, "CELLS", 30)
+    monkeypatch.setattr(answer, "MOST_CELLS", 60)
+    ends = Counter(judged(seed, problem=beside_cut_or_whole) for seed in (2, 4, 8, 9, 11, 14, 16, 18, 24, 26, 30, 44))
+    assert ends["infeasible"] >= 3, ends
+    assert ends["most"] >= 7, ends
 
 
 @pytest.mark.parametrize("seed", [2, 6, 18, 32])
