@@ -28,6 +28,7 @@ from sliceplan.solver.model.profile import Profile
 
 from .problem_state import stated
 from .session import Answer, Result, Session, Tables, tables_of
+from .stand_ins import STAND_INS, StandIn
 
 MOST_ROWS = 20_000
 """Of tables, and partitions of a plan: writing more would hold up those who use the page."""
@@ -45,6 +46,7 @@ class Draft:
     answer: Answer | None
     improved: tuple[tuple[float, Judged], ...] = ()
     """How the search for the answer went, as in its Result."""
+    stand_ins: tuple[StandIn, ...] = ()
 
 
 @dataclass
@@ -61,7 +63,8 @@ class Drafts:
         """Has a session's state written, if it has changed since."""
         answer = session.answer
         improved = session.results["solve"].improved if answer is not None else ()
-        draft = Draft(session.user, session.tables, session.saved_as, answer, improved)
+        stand_ins = STAND_INS.of(session, ())
+        draft = Draft(session.user, session.tables, session.saved_as, answer, improved, stand_ins)
         with self._changing:
             if _same(self._noted.get(token), draft):
                 return
@@ -115,6 +118,7 @@ def text_of(draft: Draft) -> str:
         "answered": None if answer is None else answer.problem.model_dump(mode="json"),
         "plan": None if answer is None else answer.plan.model_dump(mode="json"),
         "improved": [[seconds, one.value, one.bound, one.gap] for seconds, one in draft.improved],
+        "stand_ins": [asdict(one) for one in draft.stand_ins],
     }
     return json.dumps(data, default=_as_data)
 
@@ -145,6 +149,7 @@ def opened(text: str, user: str) -> Session | None:
             objective = judged(plan).objective  # drafts of earlier versions do not have how it improved
             improved = tuple((one, Judged(objective, *rest)) for one, *rest in data.get("improved", ()))
             session.results["solve"] = Result(answered, plan, improved=improved)
+        STAND_INS.keep(session, tuple(StandIn(**one) for one in data.get("stand_ins", ())))
     except (ValueError, KeyError, TypeError, AttributeError, InputError):
         return None
     return session

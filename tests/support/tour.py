@@ -96,8 +96,8 @@ def _draw(page: Page, path: Path) -> None:
     with Image.open(io.BytesIO(page.screenshot())) as picture:
         height = round(picture.height * WIDTH / picture.width)
         small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS)
-        # By how far colours are apart, and not by how often: services keep theirs.
-        small = small.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE)
+        # By how far colours are apart, and not by how often: services keep theirs. Means keep grey as it is.
+        small = small.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=1)
         small.save(path, optimize=True)
 
 

@@ -206,6 +206,8 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
                 "at most": st.column_config.NumberColumn(help="if all that is free is used for this profile"),
                 "on GPUs": st.column_config.NumberColumn(help="GPUs on which at least one fits"),
             },
+            titles=2,
+            at_once=3,
         )
     with st.expander("GPU by GPU", expanded=len(metrics.gpus) <= 8):
         table = made_once("fragmentation.table", (plan, metrics), lambda: fragmentation_table(plan, metrics))
@@ -219,6 +221,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
             },
             placeholder="",
+            at_once=2,
         )
 
 

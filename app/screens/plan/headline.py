@@ -21,6 +21,7 @@ from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import misses, plan_result
 from sliceplan.solver.wording.what_is_proven import plans_for_no_percentile
 
+from .assumed import show_assumed
 from .estimating import offer_estimates
 from .remedying import offer_remedies, show_taken
 
@@ -70,6 +71,7 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
         )
         if is_answer and session.answer is not None:
             offer_estimates(session, session.answer, without)
+    show_assumed(session, names)
     if is_answer and session.answer is not None and plans_for_no_percentile(plan):
         show_what_holds(session, session.answer, usual_traffic(names))
     if is_answer:

@@ -12,6 +12,7 @@ from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import stated, wrong_in
 from sliceplan.app.session.session import Session, Tables, open_problem
+from sliceplan.app.session.stand_ins import StandIn, note_stand_ins
 from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
 from sliceplan.app.tables.catalogue import ModelFacts, model_facts
 from sliceplan.app.tables.labels import LABELS, in_words, texts_of
@@ -102,16 +103,17 @@ def _show_read(session: Session, gpu: str, known: Sequence[ModelFacts], text: st
     if wrong:
         _say_wrong(wrong)
         return
-    for note in read.notes:
-        st.caption(literal(sentence(note)))
     if missing := [LABELS["workloads"][name].text for name in NEEDED if name not in read.columns]:
         _say_wrong(
             [f"no column is called {' or '.join(missing)}, or by a usual name of that; the example above has all"]
         )
         return
-    rows = choose_for_unknown(session, gpu, models, read.rows)
-    if rows is not None:
-        _offer_rows(session, gpu, known, rows)
+    found = choose_for_unknown(session, gpu, models, read.rows)
+    if found is not None:
+        rows, stand_ins = found
+        _offer_rows(session, gpu, known, rows, stand_ins=stand_ins)
+        for note in read.notes:
+            st.caption(literal(sentence(note)))
         show_table(rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))
 
 
@@ -125,7 +127,12 @@ def _show_form(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:
 
 
 def _offer_rows(
-    session: Session, gpu: str, known: Sequence[ModelFacts], rows: pd.DataFrame, key: str = "own_plan"
+    session: Session,
+    gpu: str,
+    known: Sequence[ModelFacts],
+    rows: pd.DataFrame,
+    key: str = "own_plan",
+    stand_ins: tuple[StandIn, ...] = (),
 ) -> None:
     """Offers to plan services on as many GPUs of a type as they take; or says what keeps them from it."""
     ways = sorted({way for one in known for way in one.sharing})
@@ -136,12 +143,15 @@ def _offer_rows(
     if problem is None:
         _say_wrong([_in_row(f"{finding.path} {finding.message}") for finding in findings])
         return
-    _offer(session, problem, len(rows), key)
+    _offer(session, problem, len(rows), key, stand_ins)
 
 
-def _offer(session: Session, problem: Problem, count: int, key: str = "own_plan") -> None:
+def _offer(
+    session: Session, problem: Problem, count: int, key: str = "own_plan", stand_ins: tuple[StandIn, ...] = ()
+) -> None:
     if st.button(f"Plan {count:,} services" if count != 1 else "Plan this service", type="primary", key=key):
         open_and_solve(session, problem)
+        note_stand_ins(session, stand_ins)
         st.rerun()
 
 

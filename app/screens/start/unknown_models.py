@@ -8,6 +8,7 @@ import streamlit as st
 
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.stand_ins import StandIn
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.lists import few
 
@@ -17,9 +18,13 @@ MOST_ASKED = 12
 """Unknown models of which it is asked; a table of more is rather given profiles first."""
 
 
-def choose_for_unknown(session: Session, gpu: str, models: Sequence[str], rows: pd.DataFrame) -> pd.DataFrame | None:
+def choose_for_unknown(
+    session: Session, gpu: str, models: Sequence[str], rows: pd.DataFrame
+) -> tuple[pd.DataFrame, tuple[StandIn, ...]] | None:
     """
-    Asks for a known model for each unknown one; returns the rows with these, None: something is not chosen yet.
+    Asks for a known model for each unknown one; returns the rows with these, and which rows have them.
+
+    None: something is not chosen yet.
 
     Parameters
     ----------
@@ -28,7 +33,7 @@ def choose_for_unknown(session: Session, gpu: str, models: Sequence[str], rows: 
     """
     unknown = unknown_in(rows, models)
     if not unknown:
-        return rows
+        return rows, ()
     st.warning(
         f"How fast {literal(few(unknown))} {'is' if len(unknown) == 1 else 'are'} on {literal(gpu)} is not known. "
         "Choose a known model of about the same size for a first plan, or bring measurements of your own for one to "
@@ -52,7 +57,15 @@ def choose_for_unknown(session: Session, gpu: str, models: Sequence[str], rows: 
         st.rerun()
     if len(chosen) < len(unknown):
         return None
-    return with_known(rows, chosen)
+    return with_known(rows, chosen), stand_ins_of(rows, chosen)
+
+
+def stand_ins_of(rows: pd.DataFrame, chosen: Mapping[str, str]) -> tuple[StandIn, ...]:
+    """Returns the services that get another model than theirs; `chosen`: by model."""
+    there = rows[rows["model"].isin([model for model, planned_as in chosen.items() if planned_as != LEFT_OUT])]
+    return tuple(
+        StandIn(str(name), model, chosen[model]) for name, model in zip(there["name"], there["model"], strict=True)
+    )
 
 
 def unknown_in(rows: pd.DataFrame, models: Sequence[str]) -> list[str]:

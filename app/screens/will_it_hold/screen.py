@@ -166,6 +166,7 @@ def _show_table(services: list[SimulatedService]) -> None:
             "executes (ms)": column.NumberColumn(format="%.1f", help="on average"),
         },
         folded=("P50", "P95", "P99 up to", "waits (ms)", "executes (ms)"),
+        at_once=CARDS_AT_ONCE,
         placeholder="",
     )
 
@@ -199,6 +200,9 @@ def _show_one(session: Session, answer: Answer, services: list[SimulatedService]
     lines.append(f"At most {counted(one.queue_longest, 'request')} waited at once.")
     st.markdown(f"**Where the time goes**\n{listed(lines)}")
 
+
+CARDS_AT_ONCE = 3
+"""Services that a phone shows at first, those that hold least."""
 
 LEAST_SAID = 0.005
 """Of the batches: a size that is rarer is not said."""

@@ -1,10 +1,13 @@
 """The first screen: what it says of the answer, and what the way to one's own services asks for."""
 
 import pandas as pd
+from problems.instances import problem_of
 from support.app_screens import press, screen, session_with, texts
 
 from sliceplan.app.screens.start.screen import EXAMPLES
-from sliceplan.app.screens.start.unknown_models import LEFT_OUT, nearest, unknown_in, with_known
+from sliceplan.app.screens.start.unknown_models import LEFT_OUT, nearest, stand_ins_of, unknown_in, with_known
+from sliceplan.app.session.drafts import Drafts
+from sliceplan.app.session.stand_ins import note_stand_ins, stand_ins_in
 from sliceplan.solver.formats.problem_files import example_problems
 
 
@@ -46,6 +49,33 @@ def test_a_model_that_nobody_measured_is_planned_as_another_or_left_out():
     assert page.button(key="own_plan").label == "Plan this service"
     page = asked(UNKNOWN, **{"own_as_A100-80GB_llama-7b": "vgg16"})
     assert page.button(key="own_plan").label == "Plan 2 services"
+
+
+def test_a_plan_says_which_models_stand_in_for_others_until_they_do_no_more(tmp_path):
+    rows = pd.DataFrame({"name": ["find", "chat", "gone", "known"], "model": ["bert-base", "llama-7b", "x", "bert"]})
+    chosen = {"bert-base": "bert", "llama-7b": "vgg16", "x": LEFT_OUT}
+    services = [
+        {"name": name, "model": model, "rate_rps": 5, "slo_ms": 900}
+        for name, model in with_known(rows, chosen)[["name", "model"]].itertuples(index=False)
+    ]
+    session = session_with(problem_of(services))
+    note_stand_ins(session, stand_ins_of(rows, chosen))
+    page = press(screen("plan", session), "solve")
+    assert not page.exception
+    assert "find runs bert-base, and is planned as bert - chat runs llama-7b, and is planned as vgg16" in " ".join(
+        texts(page.warning).split()
+    )
+    assert "gone" not in texts(page.warning)
+    drafts = Drafts(tmp_path)
+    drafts.note("a" * 16, session)
+    drafts.written()
+    again = drafts.session_of("a" * 16, session.user)
+    assert stand_ins_in(again, again.problem) == stand_ins_in(session, session.problem) != ()
+    # A service that gets another model, or another problem, has none.
+    other = session.problem.model_dump()
+    other["workloads"][0]["model"] = "resnet50"
+    assert [one.service for one in stand_ins_in(session, type(session.problem).model_validate(other))] == ["chat"]
+    assert stand_ins_in(session, example_problems()["demo"]) == ()
 
 
 def test_names_that_are_like_no_other_have_no_nearest():
