@@ -91,6 +91,11 @@ class AskedRows:
         carried, replicas = self._there(contents)
         return np.asarray((carried >= self.required_rps - MET * self.rate_rps) & (replicas >= self.least))
 
+    def served_with(self, more: float, contents: Sequence[Content]) -> np.ndarray:
+        """Tells of each workload whether contents carry what is still asked for and such a part of its rate more."""
+        carried, _ = self._there(contents)
+        return np.asarray(carried >= self.required_rps + more * self.rate_rps)
+
     def _there(self, contents: Sequence[Content]) -> tuple[Floats, Floats]:
         """Returns requests/s and replicas that contents have together, shape (workload,) each."""
         n = len(self.rate_rps)

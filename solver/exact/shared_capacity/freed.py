@@ -19,7 +19,7 @@ from .asked_rows import AskedRows
 from .gpu_contents import Content, GpuContents
 from .known import KnownContents
 from .prices import MasterPrices
-from .program import best_mix, value_with_missing
+from .program import best_mix, rank_of
 
 FREED = 6, 14
 """GPUs at a time, at least and at most."""
@@ -63,8 +63,6 @@ def better_plans(
         Contents to choose from; those that are found on the way join them.
     """
     draw, now = random.Random(0), list(plan)
-    nothing = np.zeros(len(weights))
-    unit = max(known.most(MasterPrices(nothing, nothing, nothing), gpus).values())
     prices = known.prices(asked, gpus)
     fruitless = 0
     while time.monotonic() < deadline and fruitless < TRIES + TRIES_OF_EACH * len(now):
@@ -87,7 +85,7 @@ def better_plans(
         found = best_mix(rest, weights, fleet, list(few), left, own, time_limit_s=left_s, gap=GAP)
         then = [*kept, *(own if found is None else found)]
         fruitless += 1
-        if value_with_missing(asked, weights, then, unit) > value_with_missing(asked, weights, now, unit):
+        if rank_of(asked, weights, then) > rank_of(asked, weights, now):
             now, fruitless = then, 0
             yield now
 

@@ -6,7 +6,9 @@ that lacks somebody can be mended step by step.
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
+import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ...allocation.allocated import CutGpu
@@ -15,6 +17,9 @@ from ..backends.highs import run_highs
 from .asked_rows import DEAR, AskedRows
 from .cut_program import cut_variables
 from .gpu_contents import Content, GpuContents
+
+MORE = 2e-6
+"""Part of a rate that is asked for beyond it, so that it is met within a solver's tolerance, where `start` has that."""
 
 
 def best_mix(
@@ -38,9 +43,11 @@ def best_mix(
     gpus
         GPU type -> how many there are.
     start
-        Such a choice.
+        Such a choice. If nobody goes without in it, nobody may.
     """
     n = len(weights)
+    more = np.where(asked.served_with(MORE, start), MORE, 0.0)
+    without = 0.0 if asked.are_met_by(start) else inf
     model = mathopt.Model(name="contents")
     cut = cut_variables(model, fleet, gpus, asked.most)
     contents = [one for one in contents if not isinstance(one.gpu, CutGpu)]
@@ -55,12 +62,13 @@ def best_mix(
         ]
         there += [(rps / asked.rate_rps[w], 1, x) for own in cut for rps, x in own.of_workload(w)]
         if asked.required_rps[w] and not asked.once[w]:
-            missing.append(model.add_variable(lb=0.0))
+            missing.append(model.add_variable(lb=0.0, ub=without))
             carried = mathopt.LinearSum(float(rate) * x for rate, _, x in there)
-            model.add_linear_constraint(carried + missing[-1] >= float(asked.required_rps[w] / asked.rate_rps[w]))
+            part = float(asked.required_rps[w] / asked.rate_rps[w] + more[w])
+            model.add_linear_constraint(carried + missing[-1] >= part)
         placed = mathopt.LinearSum(number * x for _, number, x in there)
         if asked.least[w]:
-            missing.append(model.add_variable(lb=0.0))
+            missing.append(model.add_variable(lb=0.0, ub=without))
             model.add_linear_constraint(placed + missing[-1] >= float(asked.least[w]))
         if asked.limited[w]:
             model.add_linear_constraint(placed <= float(asked.most[w]))
@@ -89,8 +97,8 @@ def value_of(weights: Floats, contents: Sequence[Content]) -> float:
     return float(sum(weights @ one.rates(len(weights)) for one in contents))
 
 
-def value_with_missing(asked: AskedRows, weights: Floats, contents: Sequence[Content], unit: float) -> float:
-    """Returns that less what it costs to go without any of a rate or a replica; `unit`: the most a content counts."""
+def rank_of(asked: AskedRows, weights: Floats, contents: Sequence[Content]) -> tuple[float, float]:
+    """Returns what is greater of a better plan: fewer rates and replicas are missing, or as many, and more counts."""
     rest = asked.beside(contents)
     # However little of a rate: so a solver's tolerance is no gain.
-    return value_of(weights, contents) - DEAR * unit * (float(rest.free.sum()) + float(rest.least.sum()))
+    return -float(rest.free.sum()) - float(rest.least.sum()), value_of(weights, contents)

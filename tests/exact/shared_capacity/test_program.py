@@ -1,5 +1,6 @@
 """The program over known contents: its best whole numbers by trying all, and that its prices prove what it says."""
 
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
@@ -7,9 +8,12 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
 
+from sliceplan.solver.exact.shared_capacity import program as module
 from sliceplan.solver.exact.shared_capacity.asked_rows import DEAR, AskedRows
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices, limit_at
-from sliceplan.solver.exact.shared_capacity.program import best_mix, value_of, value_with_missing
+from sliceplan.solver.exact.shared_capacity.program import MORE, best_mix, rank_of, value_of
+
+NOTHING_FOUND = SimpleNamespace(has_primal_feasible_solution=lambda: False)
 
 
 def content(gpu, rates, replicas):
@@ -173,12 +177,33 @@ def test_rates_and_least_replicas_are_kept_where_contents_without_are_worth_more
     assert asked.are_met_by(found) == (least[0] < 3)
 
 
-def test_what_goes_without_costs_as_many_of_the_most_valuable_contents():
+def test_nobody_goes_without_where_nobody_has_to():
+    """On one GPU, of which a content that lacks a tenth of a rate counts a thousand times as much."""
+    enough, more = content("A", [0.0, 1.0], [0, 1]), content("A", [1000.0, 0.9], [1, 1])
+    asked = problem([1000.0, 1.0], [(0, None), (0, None)])
+    asked = replace(asked, required_rps=np.array([0.0, 1.0]))
+    for start, best in (([], [more]), ([more], [more]), ([enough], [enough])):
+        assert best_mix(asked, np.ones(2), [], [enough, more], {"A": 1}, start, time_limit_s=10, gap=0.0) == best
+
+
+@pytest.mark.parametrize(("rps", "asked_more"), [(1.0, 0.0), (1.0 + 1e-6, 0.0), (1.0 + 3e-6, MORE), (2.0, MORE)])
+def test_a_little_more_than_a_rate_is_asked_for_where_it_is_there_to_begin_with(rps, asked_more, monkeypatch):
+    """So that the solver's tolerance leaves the whole rate, and the choice to begin with stays one."""
+    models = []
+    monkeypatch.setattr(module, "run_highs", lambda model, *_, **__: models.append(model) or NOTHING_FOUND)
+    asked, start = problem([1.0], [(0, None)]), [content("A", [rps], [1])]
+    best_mix(asked, np.ones(1), [], start, {"A": 1}, start, time_limit_s=1, gap=0.0)
+    (row, *_) = models[0].linear_constraints()
+    assert row.lower_bound == pytest.approx(1.0 + asked_more, abs=1e-9)
+
+
+def test_what_goes_without_counts_before_what_is_carried():
     asked = problem([10.0, 4.0, 1.0], [(2, 3), (1, None), (1, 1)])
     some = [content("A", [4.0, 4.0, 0.0], [1, 2, 0])]
     weights = np.array([1.0, 2.0, 0.0])
     # Some of a rate, a replica of the first and that of the third, whose rate comes with it.
-    assert value_with_missing(asked, weights, some, 5.0) == pytest.approx(12.0 - DEAR * 5.0 * (1 + 2))
+    assert rank_of(asked, weights, some) == (-(1 + 2), pytest.approx(12.0))
+    assert rank_of(asked, weights, some) > rank_of(asked, 100 * weights, [])
     assert value_of(weights, some) == 12.0
 
 
