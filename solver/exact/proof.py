@@ -37,6 +37,6 @@ def ended(cost: float | None, bound: float | None, *, gap: float, limited: bool)
     """
     if is_proof(cost, bound):
         return StopReason.PROVED
-    if gap > 0 and is_within(gap, cost, bound):
+    if is_within(gap, cost, bound):
         return StopReason.GAP_REACHED
     return StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT

@@ -88,11 +88,6 @@ class ProvenCovers:
         """Returns what a plan of so many steps may waste."""
         return steps * self.prices.parts - self.bound
 
-    @property
-    def tied(self) -> NDArray[np.bool_]:
-        """Shape (cover,)."""
-        return np.asarray(self.reduced == 0)
-
 
 def whole_prices(price: Floats, supply: Supply, gpu_cost: Ints, covers: CoverGroups) -> WholePrices | None:
     """

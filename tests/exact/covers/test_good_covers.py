@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
-from sliceplan.solver.exact.covers.good_covers import GoodCovers, fluid, good_covers, whole_number
+from sliceplan.solver.exact.covers.good_covers import GoodCovers, cheapest_sizes, fluid, good_covers, whole_number
 from sliceplan.solver.exact.covers.shared_rates import SharedRates
 
 
@@ -98,3 +98,9 @@ def test_a_fluid_costs_the_least_of_partitions_and_of_gpus_under_mps():
     ):
         assert fluid(demands, np.array(price)) == pytest.approx(least, rel=1e-5)
     assert fluid(Demands(part, demands.least, demands.most), np.array([1.0, 1.5])).tolist() == [1.5, 6.0]
+
+
+def test_the_cheapest_size_is_one_that_serves_and_there_may_be_none_at_all():
+    part = np.array([[0.0, 0.5, 1.0], [1.0, 1.0, 1.0]])
+    assert cheapest_sizes(part, np.array([1.0, 3.0, 2.0])).tolist() == [2, 0]
+    assert cheapest_sizes(np.zeros((2, 0)), np.zeros(0)).tolist() == [0, 0]

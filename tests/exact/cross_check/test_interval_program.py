@@ -36,3 +36,25 @@ def test_only_partitions_with_no_more_of_any_size_than_some_that_are_too_few_are
         return
     least = min(sum(usd[k] * n for k, n in one.items()) for one in left)
     assert pulp.value(model.program.objective) == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize(("least", "most", "served"), [(1, None, 1), (3, None, 3), (2, 2, 2)])
+def test_a_workload_has_its_least_replicas_though_fewer_carry_its_rate(least, most, served):
+    limits = {"min_replicas": least, "max_replicas": most}
+    workload = {"model": "resnet50", "rate_rps": 1, "slo_ms": 200} | {k: v for k, v in limits.items() if v is not None}
+    resolved = resolve(problem_of([workload]), shipped_profiles())
+    model = interval_program(resolved, [[None]])
+    model.program.setObjective(pulp.lpSum(model.served.values()))
+    assert _run_cbc(model.program, 60.0) == pulp.LpSolutionOptimal
+    assert pulp.value(model.program.objective) == pytest.approx(served)
+
+
+@pytest.mark.parametrize(("fleets", "missing"), [([[1]], 2), ([[1], [2]], 1), ([[3], [1]], 0), ([[None]], 0)])
+def test_gpus_are_those_of_one_fleet_and_never_of_two_together(fleets, missing):
+    workload = {"model": "resnet50", "rate_rps": 1, "slo_ms": 200, "min_replicas": 15}
+    resolved = resolve(problem_of([workload]), shipped_profiles())
+    model = interval_program(resolved, fleets)
+    # Fifteen partitions, of which a GPU has seven at most.
+    model.program.setObjective(pulp.lpSum(model.missing))
+    assert _run_cbc(model.program, 60.0) == pulp.LpSolutionOptimal
+    assert sum(variable.value() for variable in model.missing) == pytest.approx(missing)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from sliceplan.solver.exact.dealt_costs import deal
 from sliceplan.solver.exact.dealt_costs.weights import MetCovers, best_weights, fair
 
 WEIGHTS = 3
@@ -50,6 +51,14 @@ def test_covers_stay_that_have_no_resident_in_a_box_that_is_gone(seed):
         if all(number[box] >= 0 for box, _ in residents)
     ]
     assert_same(met(covers).in_boxes(number), stay)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_cover_is_dealt_what_each_of_its_residents_is_in_its_box(seed):
+    draw = np.random.default_rng(seed)
+    covers, weights = drawn(draw, 4), draw.uniform(0, 1, (4, WEIGHTS))
+    expected = [sum(float(features @ weights[box]) for box, features in residents) for _, residents in covers]
+    assert met(covers).dealt(weights) == pytest.approx(expected)
 
 
 def dealt_by(covers, weights, services):
@@ -105,3 +114,33 @@ def test_a_program_that_was_ended_gives_no_weights(monkeypatch, solution):
     monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: ended)
     covers = [(w, [(0, np.ones(WEIGHTS))]) for w in range(3)]
     assert best_weights(met(covers), np.ones(3), np.full(3, np.inf), np.full((1, 3), 1 / 3), 0.2, 10.0) is None
+
+
+@pytest.mark.parametrize(("left_s", "limit_s"), [(7.5, 7.5), (0.25, 0.25), (-1.0, 0.1)])
+def test_a_program_has_the_time_that_is_left_and_a_tenth_of_a_second_at_least(monkeypatch, left_s, limit_s):
+    asked = []
+    ended = SimpleNamespace(status=1, x=None)
+    monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **told: asked.append(told["options"]) or ended)
+    covers = [(w, [(0, np.ones(WEIGHTS))]) for w in range(3)]
+    best_weights(met(covers), np.ones(3), np.full(3, np.inf), np.full((1, 3), 1 / 3), 0.2, left_s)
+    assert asked == [{"time_limit": limit_s}]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_too_many_covers_those_stay_that_are_dealt_least_above_their_services(seed, monkeypatch):
+    monkeypatch.setattr(deal, "MOST_COVERS", 4)
+    draw = np.random.default_rng(seed)
+    covers, weights, most = drawn(draw, 4, services=7), draw.uniform(0, 1, (4, WEIGHTS)), draw.uniform(0.1, 2, 7)
+    dealt = [sum(float(features @ weights[box]) for box, features in residents) for _, residents in covers]
+    above = [own / most[w] for own, (w, _) in zip(dealt, covers, strict=True)]
+    search = SimpleNamespace(_met=met(covers))
+    deal.DealSearch._drop(search, weights, most)
+    # The limit, and the first beyond it.
+    stay = sorted(sorted(range(len(covers)), key=lambda i: above[i])[:5])
+    assert_same(search._met, [covers[i] for i in stay])
+    few = SimpleNamespace(_met=met(covers[:4]))
+    deal.DealSearch._drop(few, weights, most)
+    assert_same(few._met, covers[:4])
+    nothing = SimpleNamespace(_met=None)
+    deal.DealSearch._drop(nothing, weights, most)
+    assert nothing._met is None
