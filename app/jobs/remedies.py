@@ -8,6 +8,7 @@ offered was solved, so that it rests on no such argument.
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.naming import SERVICES
@@ -27,11 +28,16 @@ DIGITS = 3
 MOST_MS = 1e9
 """The longest SLO that a problem may state."""
 
+WORTH_SAYING = 2.0
+"""Times their latency that services are allowed at most where there was no time to find the least."""
+
 ALL_S = 20.0
 """Of all of them; what is not tried by then is not offered."""
 
 
-def remedies(problem: Problem, unserved: Sequence[str], profiles: Sequence[Profile]) -> tuple[Remedy, ...]:
+def remedies(
+    problem: Problem, unserved: Sequence[str], profiles: Sequence[Profile], all_s: float = ALL_S
+) -> tuple[Remedy, ...]:
     """
     Returns changes that give a problem a plan, by kind: longer SLOs, more GPUs, both, services left out.
 
@@ -39,14 +45,16 @@ def remedies(problem: Problem, unserved: Sequence[str], profiles: Sequence[Profi
     ----------
     unserved
         The services without a place in the plan that there is none of.
+    all_s
+        Seconds for all of them.
     """
     from sliceplan.solver import api
 
-    end = time.monotonic() + ALL_S
+    end = time.monotonic() + all_s
 
     def tried(changed: Problem) -> Plan | None:
         if time.monotonic() > end:
-            return None
+            raise NoTimeLeftError
         try:
             limit = min(TRIAL_S, changed.settings.time_limit_s)
             plan = api.solve(changed, profiles=profiles, time_limit_s=limit)
@@ -54,17 +62,35 @@ def remedies(problem: Problem, unserved: Sequence[str], profiles: Sequence[Profi
             return None
         return plan if plan.gpus and not plan.unserved and not plan.violations else None
 
-    found = [_patient(problem, unserved, tried), _larger(problem, tried)]
+    larger = _in_time(lambda: _larger(problem, tried))  # two searches; longer SLOs may take all of the time
+    found = [_patient(problem, unserved, tried), larger]
     if not any(found):
-        free = _without_counts(problem)
-        patient = None if free == problem else _patient(free, unserved, tried)
-        both = None if patient is None else _larger(patient.problem, tried, of=problem)
-        found.append(None if both is None or patient is None else _joined(patient, both))
+        found.append(_in_time(lambda: _both(problem, unserved, tried)))
     found.append(_without(problem, profiles, end))
     return tuple(one for one in found if one is not None)
 
 
+class NoTimeLeftError(Exception):
+    """There is none for a further trial."""
+
+
 Trial = Callable[[Problem], Plan | None]
+"""Returns a plan that holds, None: there is none; NoTimeLeftError as it says."""
+
+
+def _in_time(find: Callable[[], Remedy | None]) -> Remedy | None:
+    try:
+        return find()
+    except NoTimeLeftError:
+        return None
+
+
+def _both(problem: Problem, unserved: Sequence[str], tried: Trial) -> Remedy | None:
+    """Returns longer SLOs together with more GPUs."""
+    free = _without_counts(problem)
+    patient = None if free == problem else _patient(free, unserved, tried)
+    both = None if patient is None else _larger(patient.problem, tried, of=problem)
+    return None if both is None or patient is None else _joined(patient, both)
 
 
 def _patient(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | None:
@@ -73,7 +99,10 @@ def _patient(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | N
     while low < high:
         middle = (low + high) // 2 if best is not None else high - 1
         changed = _with_slos(problem, names, FACTORS[middle])
-        plan = tried(changed)
+        try:
+            plan = tried(changed)
+        except NoTimeLeftError:
+            return best if best is not None and FACTORS[high] <= WORTH_SAYING else None
         if plan is None:
             if best is None:
                 return None
@@ -81,7 +110,8 @@ def _patient(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | N
         else:
             best, high = _allowing(problem, changed, plan, names, FACTORS[middle]), middle
     if best is not None and len(names) == 1:
-        return _in_tenths(problem, names[0], 1.0 if low == 0 else FACTORS[low - 1], best, tried)
+        with suppress(NoTimeLeftError):
+            return _in_tenths(problem, names[0], 1.0 if low == 0 else FACTORS[low - 1], best, tried)
     return best
 
 
@@ -131,12 +161,16 @@ def _larger(problem: Problem, tried: Trial, of: Problem | None = None) -> Remedy
         return None
     used = {entry.gpu: sum(gpu.gpu == entry.gpu for gpu in plan.gpus) for entry in start.fleet}
     held = {entry.gpu: _count(start, index) for index, entry in enumerate(start.fleet)}
+    if all(has is None or used[gpu] <= has for gpu, has in held.items()):  # there is a plan that was not found in time
+        used = {gpu: count if (has := held[gpu]) is None else has + 1 for gpu, count in used.items()}
     more = {gpu: used[gpu] - has for gpu, has in held.items() if has is not None and used[gpu] > has}
+    if not more:
+        return None
     fleet = tuple(
         entry.model_copy(update={"count": used[entry.gpu], "nodes": None}) if entry.gpu in more else entry
         for entry in start.fleet
     )
-    changed = problem.model_copy(update={"fleet": fleet})
+    changed = start.model_copy(update={"fleet": fleet, "workloads": problem.workloads})
     again = tried(changed)
     if again is None:
         return None
@@ -146,8 +180,10 @@ def _larger(problem: Problem, tried: Trial, of: Problem | None = None) -> Remedy
 
 
 def _without_counts(problem: Problem) -> Problem:
+    """Returns the problem with as many GPUs as it takes, which fewest dollars tell, whatever is aimed for."""
     fleet = tuple(entry.model_copy(update={"count": None, "nodes": None}) for entry in problem.fleet)
-    return problem.model_copy(update={"fleet": fleet})
+    settings = problem.settings.model_copy(update={"objective": "cost", "capacity_weights": "equal"})
+    return problem.model_copy(update={"fleet": fleet, "settings": settings})
 
 
 def _count(problem: Problem, index: int) -> int | None:

@@ -180,7 +180,7 @@ def in_words(text: str, table: Table | None = None) -> str:
         The table of whose row it is said; each part of the text, up to a semicolon, may begin with a column's name.
         Names that are also words (value, turns) are taken for fields nowhere else.
     """
-    text = re.sub(r"\bsettings\.(\w+)", lambda found: _called(found[1]), text)
+    text = settings_in_words(text)
     if table is not None:
         columns = LABELS[table]
         text = re.sub(
@@ -191,6 +191,18 @@ def in_words(text: str, table: Table | None = None) -> str:
     text = WAY.sub(lambda found: words_for_names(found[0]), SERVICE.sub(r"service\1", text))
     text = EXPECTED.sub(lambda right: QUOTED_WAY.sub(lambda way: words_for_names(way[1]), right[0]), text)
     return ONLY_OF_FILES.sub(lambda found: _called(found[0]), text)
+
+
+def settings_in_words(text: str) -> str:
+    """Returns a text with the names of settings, and values beside them, as the page calls them, in quotation marks."""
+    text = re.sub(r"\bsettings\.(\w+): (\w+)", lambda found: _with_value(found[1], found[2]) or found[0], text)
+    return re.sub(r"\bsettings\.(\w+)", lambda found: _called(found[1]), text)
+
+
+def _with_value(name: str, value: str) -> str | None:
+    """Returns a setting with its value as the page calls both; None: it does not name them."""
+    known = SETTINGS.get(name)
+    return None if known is None or value not in known.values else f"“{known.text}: {known.values[value]}”"
 
 
 def _called(name: str) -> str:

@@ -10,6 +10,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import comparison as tables
+from sliceplan.app.tables.labels import settings_in_words
 from sliceplan.app.tables.promise import requests_in_time
 from sliceplan.app.widgets.actions import offer_compare
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
@@ -301,7 +302,7 @@ def _reasons(compared: Comparison) -> None:
     with st.expander(f"Why {without} planner{'s have' if without > 1 else ' has'} no plan"):
         for planners, status, found in shared_reasons(compared.plans):
             more = len(found) - MOST_REASONS
-            lines = [listed(found[:MOST_REASONS])]
+            lines = [listed(map(settings_in_words, found[:MOST_REASONS]))]
             lines += [f"- … and {more} more reasons"] if more > 0 else []
             st.markdown("\n".join([f"**{', '.join(planners)}**: {tables.VERDICTS[status]}", "", *lines]))
         st.caption("Only a proof says something of the problem. What a planner did not find or take, another may.")

@@ -7,6 +7,7 @@ from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.changed import since
+from sliceplan.app.tables.labels import settings_in_words
 from sliceplan.app.tables.promise import promise_badge, proof_and_requests
 from sliceplan.app.tables.verdict import Colour, verdict
 from sliceplan.app.widgets.making_it_hold import offer_to_make_it_hold, show_what_holds
@@ -114,6 +115,6 @@ def _show_trouble(plan: Plan) -> None:
         else:
             cannot = "this service" if len(plan.unserved) == 1 else "these services"
             st.warning(f"This says what was tried, and not that {cannot} cannot be served.")
-        lines = reasons(plan)
+        lines = [settings_in_words(line) for line in reasons(plan)]
         more = f"\n- and {len(lines) - MOST_REASONS:,} more reasons" if len(lines) > MOST_REASONS else ""
         st.markdown(listed(lines[:MOST_REASONS]) + more)

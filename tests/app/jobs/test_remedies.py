@@ -51,6 +51,23 @@ def test_an_slo_that_is_offered_is_the_one_that_the_reason_says_would_do(name, s
     assert way.words == f"Allow {name} {said} ms instead of {slo_ms} ms"
 
 
+def test_without_time_nothing_is_offered_and_nothing_fails():
+    problem = applied(DEMO, WhatIf(slos={"ad-ranking": 8}, counts={"A100-80GB": 1}))
+    assert remedies(problem, ["ad-ranking"], shipped_profiles(), 0.0) == ()
+
+
+def test_most_requests_are_found_with_as_many_more_gpus_as_the_services_take():
+    few = applied(DEMO, WhatIf(counts={"A100-80GB": 1}))
+    settings = DEMO.settings.model_copy(update={"objective": "capacity", "time_limit_s": 1.0})
+    problem = few.model_copy(update={"settings": settings})
+    found = remedies(problem, [one.name for one in DEMO.workloads], shipped_profiles())
+    (way,) = [one for one in found if one.words.startswith("Add ")]
+    (entry,) = way.problem.fleet
+    assert (way.words, way.problem.settings.objective) == (f"Add {entry.count - 1} A100-80GB", "capacity")
+    assert way.plan.capacity.value > 0
+    assert solve(few.model_copy(update={"fleet": way.problem.fleet})).status is Status.OPTIMAL
+
+
 def test_both_at_once_are_joined():
     found = ways_out(applied(DEMO, WhatIf(slos={"ad-ranking": 8}, counts={"A100-80GB": 1})))
     assert any("Allow ad-ranking" in way.words and "add " in way.words for way in found)

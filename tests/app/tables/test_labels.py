@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from sliceplan.app.tables.labels import LABELS, SETTINGS, in_words
+from sliceplan.app.tables.labels import LABELS, SETTINGS, in_words, settings_in_words
 from sliceplan.app.tables.pasted import COLUMNS, read_table
 from sliceplan.solver.model.problem import Settings
 
@@ -52,3 +52,14 @@ def test_a_table_with_the_page_s_own_heads_is_read(table):
 )
 def test_findings_are_said_with_the_page_s_words(text, table, said):
     assert in_words(text, table) == said
+
+
+def test_settings_in_a_text_are_called_as_on_the_page_with_their_values():
+    said = settings_in_words("it aims (settings.objective: capacity) for settings.mps_rules: free only; settings.turns")
+    assert said == (
+        "it aims (“What to aim for: Most requests on these GPUs”) for “Decided under MPS: everything” only; "
+        f"{SETTINGS['turns'].text}"
+    )
+    assert settings_in_words("settings.nothing: free and settings.headroom: 3") == (
+        f"nothing: free and {SETTINGS['headroom'].text}: 3"
+    )
