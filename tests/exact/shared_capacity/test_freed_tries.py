@@ -9,8 +9,8 @@ import pytest
 
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.exact.shared_capacity import freed as module
-from sliceplan.solver.exact.shared_capacity.figures import Content
 from sliceplan.solver.exact.shared_capacity.freed import FREED, TRIES, TRIES_OF_EACH, better_plans
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Content
 from sliceplan.solver.exact.shared_capacity.known import KnownContents
 
 from .test_program import problem
@@ -43,13 +43,13 @@ def tried(monkeypatch):
         known.add([*PLAN, *OTHERS, TOO_MANY])
         tries, nearby = [], []
 
-        def best_mix(rest, _, contents, left, own, *, time_limit_s, **_asked):
+        def best_mix(rest, _, __, contents, left, own, *, time_limit_s, **_asked):
             tries.append(SimpleNamespace(rest=rest, contents=contents, left=left, own=own, time_limit_s=time_limit_s))
             return answer(len(tries), own)
 
         monkeypatch.setattr(module, "best_mix", best_mix)
-        near = SimpleNamespace(found=lambda *of: nearby.append(of) or [])
-        return tries, list(better_plans(asked, WEIGHTS, GPUS, PLAN, known, {"a": near}, deadline=inf)), nearby
+        of_a = SimpleNamespace(gpu="a", has=lambda one: one.gpu.gpu == "a", near=lambda *of: nearby.append(of) or [])
+        return tries, list(better_plans(asked, WEIGHTS, GPUS, PLAN, known, [of_a], deadline=inf)), nearby
 
     return run
 
@@ -95,17 +95,17 @@ def test_what_is_better_is_taken_and_tries_are_counted_anew(tried):
     assert len(tries) == 8 + TRIES + TRIES_OF_EACH * 23
 
 
-@pytest.mark.parametrize(("rps", "taken"), [(78.0, False), (110.0, True)])
-def test_a_plan_that_leaves_somebody_without_is_better_by_four_of_the_most_valuable_contents_only(tried, rps, taken):
-    """The freed GPUs lose their second service, 14 requests/s at most; the most valuable known content has 20."""
+@pytest.mark.parametrize(("serves", "rps"), [(False, 78.0), (False, 1e6), (True, 1.0)])
+def test_a_plan_that_leaves_somebody_without_is_never_better_than_one_that_does_not(tried, serves, rps):
+    """However much it carries: the freed GPUs lose their second service, or not, and another GPU carries so much."""
 
     def answer(number, own):
         without = [content("a", *((0, rps) for rps in one.rates(2)[:1])) for one in own]
-        return [*without, content("a", (0, rps))] if number == 1 else None
+        return [*(own if serves else without), content("a", (0, rps))] if number == 1 else None
 
     asked = problem([150.0, 19.0], [(1, None), (0, None)])
     _, found, _ = tried(answer, asked)
-    assert bool(found) == taken
+    assert bool(found) == serves
 
 
 @pytest.mark.parametrize("most", [19, 30])

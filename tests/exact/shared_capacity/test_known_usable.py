@@ -72,10 +72,14 @@ def test_contents_are_looked_for_near_the_best_of_a_type_and_the_best_of_each_nu
     asked, found = [], content("a", (1, 1.0))
 
     def near(name, *answer):
-        return SimpleNamespace(found=lambda price, charge, of: asked.append((name, price, charge, list(of))) or answer)
+        return SimpleNamespace(
+            gpu=name,
+            has=lambda one: one.gpu.gpu == name,
+            near=lambda price, charge, of: asked.append((name, price, charge, list(of))) or answer,
+        )
 
     prices = MasterPrices(np.array([0.5, 0.0]), np.array([1.0, 0.0]), np.array([0.0, 0.25]))
-    known.add_near({"a": near("a", found), "b": near("b")}, prices, 1)
+    known.add_near([near("a", found), near("b")], prices, 1)
     assert [(name, of) for name, _, _, of in asked] == [("a", [MIXED, ONE]), ("b", [OTHER])]
     for _, price, charge, _ in asked:
         assert (price.tolist(), charge.tolist()) == ([1.5, 2.0], [1.0, -0.25])
@@ -83,6 +87,6 @@ def test_contents_are_looked_for_near_the_best_of_a_type_and_the_best_of_each_nu
     assert len(known) == 5
     del asked[:]
     usable = np.array([False, True, False, True, False])
-    known.add_near({"a": near("a")}, prices, 2, usable=usable, barred=np.array([False, True]))
+    known.add_near([near("a")], prices, 2, usable=usable, barred=np.array([False, True]))
     ((_, _, charge, of),) = asked
     assert (charge.tolist(), of) == ([1.0, inf], [TWO])

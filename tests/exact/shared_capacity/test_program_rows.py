@@ -53,7 +53,7 @@ def test_whole_numbers_are_as_good_as_any_also_where_somebody_goes_without(seed)
         if all(sum(numbers[i::2]) <= gpus[gpu] for i, gpu in enumerate(TYPES))
         and (worth := worth_of(asked, weights, contents, numbers, unit)) is not None
     ]
-    found = best_mix(asked, weights, contents, gpus, [], time_limit_s=10, gap=0.0)
+    found = best_mix(asked, weights, [], contents, gpus, [], time_limit_s=10, gap=0.0)
     numbers = [sum(one is own for one in found) for own in contents]
     assert all(sum(numbers[i::2]) <= gpus[gpu] for i, gpu in enumerate(TYPES))
     assert worth_of(asked, weights, contents, numbers, unit) == pytest.approx(max(worths))
@@ -100,9 +100,11 @@ def test_prices_are_worth_what_parts_of_contents_are_also_where_somebody_goes_wi
 
 def test_contents_that_count_nothing_are_placed_for_who_needs_them_and_none_are_none():
     asked = problem([1.0, 1.0], [(1, None), (0, None)])
-    (found,) = best_mix(asked, np.zeros(2), [content("A", [1.0, 1.0], [1, 1])], {"A": 1}, [], time_limit_s=10, gap=0.0)
+    (found,) = best_mix(
+        asked, np.zeros(2), [], [content("A", [1.0, 1.0], [1, 1])], {"A": 1}, [], time_limit_s=10, gap=0.0
+    )
     assert found.rates(2).tolist() == [1.0, 1.0]
-    assert best_mix(asked, np.ones(2), [], {"A": 1}, [], time_limit_s=10, gap=0.0) == []
+    assert best_mix(asked, np.ones(2), [], [], {"A": 1}, [], time_limit_s=10, gap=0.0) == []
     prices = asked.prices(np.zeros(1), np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 1)), np.ones(1))
     assert np.isfinite(prices.of_rate).all()
 
@@ -112,7 +114,7 @@ def test_without_a_solution_in_time_there_is_none(monkeypatch):
     monkeypatch.setattr(module, "run_highs", lambda *_, **__: nothing)
     asked = problem([1.0, 1.0], [(1, None), (0, None)])
     some = [content("A", [1.0, 1.0], [1, 1])]
-    assert best_mix(asked, np.ones(2), some, {"A": 1}, [], time_limit_s=10, gap=0.0) is None
+    assert best_mix(asked, np.ones(2), [], some, {"A": 1}, [], time_limit_s=10, gap=0.0) is None
 
 
 def test_beside_as_many_replicas_as_are_allowed_or_more_there_is_room_for_none():
