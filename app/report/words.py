@@ -18,7 +18,7 @@ VERDICTS = {
     Status.FEASIBLE: "The plan serves everything; whether a cheaper one exists is not settled.",
     Status.INFEASIBLE: "Proven: there is no plan, some services cannot be served as asked.",
     Status.NONE_FOUND: "No plan was found, and it is not proven that there is none.",
-    Status.REFUSED: "The planner does not take this problem, which says nothing about it.",
+    Status.REFUSED: "The planner does not take this problem, which proves nothing about it.",
     Status.TIMEOUT: "No plan was found in time; whether there is one is open.",
     Status.VIOLATING: "The plan does not hold: it misses promises. Do not deploy it.",
 }

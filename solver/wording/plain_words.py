@@ -90,7 +90,7 @@ def _limit(plan: Plan) -> str:
     stopped, seconds = plan.search.stopped, plan.search.time_limit_s
     limit = "" if seconds is None else f" of {seconds:g} s"
     if stopped == StopReason.TIME_LIMIT:
-        return f"The search ended at its time limit{limit}. A higher time_limit_s (Settings) may find or prove more."
+        return f"The search ended at its time limit{limit}. A longer one (Settings) may find or prove more."
     if stopped == StopReason.INTERRUPTED:
         return "The search was ended early. Solve again and let it finish to find or prove more."
     if stopped == StopReason.GAP_REACHED:

@@ -84,7 +84,7 @@ def so_far_in_words(found: Judged, seconds: float) -> str:
 def _without_plan(plan: Plan) -> str:
     """Returns what is known of a problem when a planner gave no plan for it."""
     if plan.status is Status.REFUSED:
-        return f"{plan.planner} does not take this problem, which says nothing about it: another planner may."
+        return f"{plan.planner} does not take this problem, which proves nothing about it: another planner may."
     if plan.status is Status.TIMEOUT:
         if plan.search.stopped == StopReason.INTERRUPTED:
             return f"Interrupted before a plan was found; {_open(plan)}"

@@ -128,7 +128,7 @@ def test_a_problem_that_a_planner_cannot_take_is_refused_and_not_infeasible(prob
     plan = solve(problem, planner)
     assert plan.status is Status.REFUSED
     assert reason in plan.unserved[0].reason
-    assert "says nothing about it" in plan_summary(plan, None)
+    assert "proves nothing about it" in plan_summary(plan, None)
     assert "Compare shows which" in in_plain_words(problem, plan).limit
 
 

@@ -74,7 +74,7 @@ def ended(stopped, status=Status.FEASIBLE, **changed):
     [
         (ended("proved", Status.OPTIMAL), ""),
         (ended("proved"), ""),
-        (ended("time_limit"), "The search ended at its time limit. A higher time_limit_s (Settings) may find or prove"),
+        (ended("time_limit"), "The search ended at its time limit. A longer one (Settings) may find or prove"),
         (ended("interrupted"), "The search was ended early."),
         (ended("gap_reached"), "The search ended at the gap that was asked for."),
         (ended("gap_left"), "The search is complete. What is left between cost and proof, this method of proof cannot"),

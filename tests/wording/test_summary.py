@@ -54,7 +54,7 @@ def without(status, stopped, bound=None, unserved=0):
     [
         (
             without(Status.REFUSED, "refused"),
-            "ffd does not take this problem, which says nothing about it: another planner may.",
+            "ffd does not take this problem, which proves nothing about it: another planner may.",
         ),
         (
             without(Status.TIMEOUT, "interrupted"),

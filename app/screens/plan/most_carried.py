@@ -10,19 +10,26 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.capacity import capacity_lines
 
+MOST_UNDER_MPS = 200
+
+CARDS_AT_ONCE = 3
+"""Services that a phone shows at first."""
+
 
 def why_not_known(problem: Problem) -> str | None:
     """Returns why it is not known what GPUs could carry at most; None: it is found on being asked."""
     if asks_for_capacity(problem):
         return "what the plan itself says: it aims for most requests"
     settings = problem.settings
-    if any("mps" in entry.sharing for entry in problem.fleet) and not (
-        all(entry.sharing == ("mps",) for entry in problem.fleet)
-        and (settings.latency, settings.mps_rules, settings.shadow_percent) == ("execution", "free", 0)
-    ):
-        return "under MPS known where all GPUs are, by execution, with free rules and without standby processes"
-    if problem.settings.turns != "none" or problem.settings.keeps_spares:
+    if settings.turns != "none" or settings.keeps_spares:
         return "not known where services take turns, or partitions are kept free"
+    if any(entry.cpu is not None for entry in problem.fleet):
+        return "known of GPUs alone, without CPUs beside them"
+    if any("mps" in entry.sharing for entry in problem.fleet):
+        if settings.mps_rules != "free" or settings.shadow_percent:
+            return "under MPS known where everything is decided, not shares alone, and without standbys (Settings)"
+        if len(problem.workloads) > MOST_UNDER_MPS:
+            return f"under MPS known of up to {MOST_UNDER_MPS} services"
     return None
 
 
@@ -43,6 +50,6 @@ def show_services(report: CapacityReport) -> None:
             "capacity_rps": column.NumberColumn("Could carry (requests/s)", format="%.1f"),
             "times": column.NumberColumn("Times the rate", format="%.2f"),
         }
-        show_table(capacity_table(report), "most_carried", columns=columns)
+        show_table(capacity_table(report), "most_carried", columns=columns, at_once=CARDS_AT_ONCE)
         if report.weights == "solo":
             st.caption("A GPU's worth is what one GPU carries of a service alone.")

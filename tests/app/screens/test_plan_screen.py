@@ -3,12 +3,14 @@
 from collections import Counter
 
 import pytest
+from problems.igniter_instances import random_mps_problem
 from problems.instances import problem_of, random_problem
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.jobs.searching_on import longer
 from sliceplan.app.profiles.left_out import uncovered
+from sliceplan.app.screens.plan.most_carried import MOST_UNDER_MPS, why_not_known
 from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.tables.verdict import verdict
 from sliceplan.app.tables.why_here import why_here
@@ -22,6 +24,8 @@ from sliceplan.solver.model.plan import Search, Status, Unserved
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.exact_plans.refused_capacity import MOST_SERVICES
+from sliceplan.solver.planners.registry import planner_named
 from sliceplan.solver.what_if.changes import applied
 
 
@@ -145,7 +149,7 @@ def test_without_a_plan_the_reason_and_what_would_help_are_there():
     [
         ("exact", True, "Proven: no plan exists"),
         ("whole-gpu", False, "whole-gpu found no plan, and it is not proven that there is none"),
-        ("igniter", False, "igniter does not take this problem, which says nothing about it"),
+        ("igniter", False, "igniter does not take this problem, which proves nothing about it"),
     ],
 )
 def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
@@ -400,10 +404,45 @@ def test_what_the_gpus_could_carry_at_most_is_asked_where_the_plan_is():
     assert "Proven: no plan could carry more than" in texts(page.markdown)
 
 
-def test_under_mps_the_most_is_not_asked_and_the_page_says_why():
+def test_the_most_is_not_asked_by_other_rules_and_the_page_says_why():
     page = press(screen("plan", session_with("igniter")), "solve")
     assert page.button(key="ask_most_carried").disabled
-    assert "with free rules" in page.button(key="ask_most_carried").help
+    assert "where everything is decided, not shares alone" in page.button(key="ask_most_carried").help
+
+
+@pytest.mark.parametrize("name", ["demo", "mixed", "cpus", "igniter"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"latency": "percentile"},
+        {"mps_rules": "igniter"},
+        {"mps_rules": "free"},
+        {"shadow_percent": 10.0},
+        {"spare_services": 1, "spare_rate": 0.5},
+        {"turns": "fixed"},
+    ],
+    ids=lambda settings: " ".join(settings),
+)
+def test_the_most_is_asked_where_the_planner_looks_for_it(name, settings):
+    """By what it refuses; where a reason is about the page's own way to ask, there is none here."""
+    problem = example_problems()[name]
+    changed = problem.settings.model_copy(update={"objective": "cost", "capacity_weights": "equal", **settings})
+    problem = problem.model_copy(update={"settings": changed})
+    counted = tuple(entry.model_copy(update={"count": 4, "nodes": None}) for entry in problem.fleet)
+    aims = changed.model_copy(update={"objective": "capacity"})
+    asked = problem.model_copy(update={"settings": aims, "fleet": counted})
+    refused = planner_named("exact").refuses(resolve(asked, shipped_profiles()))
+    assert (why_not_known(problem) is None) == (not refused), refused
+
+
+def test_the_most_is_not_asked_of_more_services_under_mps_than_the_planner_takes():
+    problem = random_mps_problem(MOST_UNDER_MPS + 1, 0)
+    free = problem.settings.model_copy(update={"mps_rules": "free", "shadow_percent": 0.0})
+    many = problem.model_copy(update={"settings": free})
+    assert str(MOST_UNDER_MPS) in why_not_known(many)
+    assert why_not_known(many.model_copy(update={"workloads": many.workloads[:MOST_UNDER_MPS]})) is None
+    assert MOST_UNDER_MPS == MOST_SERVICES
 
 
 def test_whom_to_leave_out_for_one_gpu_less_is_asked_where_the_plan_is_and_one_press_does_it():
