@@ -185,7 +185,13 @@ def _card(
     more = _facts([fact for name, fact in facts if name in folded])
     behind = f"<details><summary>More</summary>{more}</details>" if more else ""
     kind = ' class="wrong"' if wrong in names and texts[names.index(wrong)] else ""
-    title = ", ".join(text for text in texts[:titles] if text) or names[0]
+    parts = [
+        # A number alone does not say what it is of.
+        f"{_label(name, columns.get(name))} {text}" if text[0].isdigit() and not isinstance(value, str) else text
+        for name, value, text in zip(names[:titles], row, texts, strict=False)
+        if text
+    ]
+    title = ", ".join(parts) or names[0]
     return f"<li{kind}><strong>{_text(title)}</strong>{first}{behind}</li>"
 
 

@@ -58,6 +58,8 @@ def show_prices(session: Session) -> None:
             "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),
             "to move": usd("to move", help="how much dearer its next best partitions are; the least would move first"),
         },
+        folded=("per million requests", "+10 % rate", "-10 % SLO", "to move", "would move to"),
+        at_once=4,
         placeholder="",
     )
     st.caption(
@@ -74,4 +76,6 @@ def show_prices(session: Session) -> None:
             "price per hour": usd("price per hour", help="what one more of them would add to the least cost"),
             "scarcity of the GPU": usd("scarcity of the GPU", help="what one more GPU of the type would save per hour"),
         },
+        titles=2,
+        at_once=4,
     )

@@ -229,6 +229,7 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
             "predicted": column.TextColumn(help="from measurements, fitted curves, or estimated from another GPU type"),
             "misses": column.CheckboxColumn(help="gets less than it was promised"),
         },
+        folded=("predicted", "may take (ms)"),
     )
 
 

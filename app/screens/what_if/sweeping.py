@@ -193,7 +193,7 @@ def _show_steps(report: SweepReport) -> None:
         return
     st.header("What forces the steps")
     usd = st.column_config.NumberColumn("adds per hour", format="$%.2f")
-    show_table(step_table(report), "sweep_steps", columns={"adds per hour": usd})
+    show_table(step_table(report), "sweep_steps", columns={"adds per hour": usd}, titles=2, at_once=4)
     st.caption(
         "Each row is a rise of the cost between two neighbouring values. A service forces it alone if its own change "
         "already costs more than the cheaper plan; with +, only these changes together do."

@@ -97,3 +97,12 @@ def test_a_card_can_be_called_by_more_than_its_first_column():
     html = cards(frame, {}, titles=2)
     assert re.findall(r"<strong>(.*?)</strong>", html) == ["A30, 1g.6gb", "A30"]
     assert "<dt>partition</dt>" not in html
+
+
+def test_a_number_in_a_title_says_what_it_is_of():
+    frame = pd.DataFrame({"block": [1, 2], "layers": ["1 to 3", "4"]})
+    assert re.findall(r"<strong>(.*?)</strong>", cards(frame, {})) == ["block 1", "block 2"]
+    worded = {"block": {"type_config": {"format": "number %d"}}}
+    assert re.findall(r"<strong>(.*?)</strong>", cards(frame, worded)) == ["number 1", "number 2"]
+    named = pd.DataFrame({"service": ["3d-search"], "rate": [1]})
+    assert re.findall(r"<strong>(.*?)</strong>", cards(named, {})) == ["3d-search"]
