@@ -128,6 +128,8 @@ def _promised(plan: Plan, simulated: SimulationReport | None) -> str | None:
     """Returns what is known or planned of requests that are late; None: there is no plan, or it does not hold."""
     if (badge := promise_badge(plan)) is None:
         return None
+    if simulated is not None and simulated.holds == "yes":
+        return f"{100 * simulated.quantile:.10g} % in time, simulated"
     if simulated is not None:
         return found_of_requests(simulated)
     return NOT_PLANNED_FOR if plan.promise is None else badge[0]

@@ -169,15 +169,20 @@ def _of_table(session: Session, text: Text) -> list[Profile]:
     return profiles_of(cells, reading, text.name)
 
 
+IN_A_ROW = 4
+"""Choices of columns."""
+
+
 def _mapped(session: Session, text: Text, cells: Cells, guess: Reading) -> Reading:
     """Draws a choice for each column and unit; what was guessed is chosen at first."""
     options = [NOT_THERE, *cells.header]
     key = f"adding_{abs(hash(text)):x}"
     columns: dict[Field, str] = {}
-    places = st.columns(4)
-    for i, (field, label) in enumerate(LABELS.items()):
+    places: list[DeltaGenerator] = []
+    for field, label in LABELS.items():
+        places = places or list(st.columns(IN_A_ROW))
         first = options.index(guess.columns[field]) if field in guess.columns else 0
-        chosen = places[i % 4].selectbox(label, options, first, key=f"{key}_{field}")
+        chosen = places.pop(0).selectbox(label, options, first, key=f"{key}_{field}")
         if chosen != NOT_THERE:
             columns[field] = chosen
     unit_at, per_at, of_at = st.columns(3)
@@ -191,13 +196,16 @@ def _mapped(session: Session, text: Text, cells: Cells, guess: Reading) -> Readi
         key=f"{key}_of",
         disabled="throughput" not in columns,
     )
-    st.caption("Units were guessed from names and figures: batch x processes in a latency are a throughput.")
+    st.caption(
+        "Units were guessed from the columns' names, and so that the figures agree: in a batch's time each process "
+        "answers a batch of requests."
+    )
     stated: dict[str, str] = {}
-    model_at, gpu_at = st.columns(2)
+    places = list(st.columns(2))
     if "model" not in columns:
-        stated["model"] = model_at.text_input("Model of all rows", key=f"{key}_all_model").strip()
+        stated["model"] = places.pop(0).text_input("Model of all rows", key=f"{key}_all_model").strip()
     if "gpu" not in columns:
-        stated["gpu"] = _choose_gpu(session, gpu_at, f"{key}_all_gpu")
+        stated["gpu"] = _choose_gpu(session, places.pop(0), f"{key}_all_gpu")
     if "partition" not in columns:
         stated["partition"] = _choose_partition(stated.get("gpu", ""), f"{key}_all_partition")
     return Reading(columns, cast("TimeUnit", unit), cast("Per", per), cast("Of", of), **stated)

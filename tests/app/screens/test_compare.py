@@ -419,6 +419,15 @@ def test_a_worker_is_asked_for_all_schedulers(monkeypatch):
     assert {row.scheduler for row in schedulers_compared(made_up_model(), 12.0, 64).schedulers} == set(schedulers())
 
 
+def test_a_plan_that_was_simulated_and_holds_says_so_in_few_words():
+    page = press(screen("plan", session_with("demo")), "solve")
+    settled(switch(page, "will_it_hold"))
+    assert page.session_state["session"].results["simulate"].value.report.holds == "yes"
+    page = settled(settled(switch(page, "compare")))
+    table = next(frame.value for frame in page.dataframe if "late requests" in frame.value).set_index("planner")
+    assert table.loc["exact", "late requests"] == "99 % in time, simulated"
+
+
 def test_what_a_simulation_found_of_the_plan_at_hand_stands_in_its_row_and_above():
     demo = shop()
     problem = demo.model_copy(update={"settings": demo.settings.model_copy(update={"slo_fraction": 0.5})})
