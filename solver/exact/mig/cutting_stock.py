@@ -281,11 +281,13 @@ class CuttingStockProgram:
     def _replica_limits_hold(self) -> None:
         """A workload has at least min_replicas and at most max_replicas partitions."""
         residents = self.shared.replicas
-        for w, workload in enumerate(self.resolved.problem.workloads if residents is not None else ()):
+        if residents is None:
+            return
+        for w, workload in enumerate(self.resolved.problem.workloads):
             if w in self.shared.settled or (workload.min_replicas == 1 and workload.max_replicas is None):
                 continue
             own = [variable for (other, _), variable in self.served.items() if other == w]
-            replicas = mathopt.LinearSum([*own, *(residents or {}).get(w, [])])
+            replicas = mathopt.LinearSum([*own, *residents.get(w, [])])
             least = workload.min_replicas * self.is_served[w]
             self.model.add_linear_constraint(replicas - least >= 0, name=f"min_replicas_{w}")
             if workload.max_replicas is not None:

@@ -116,7 +116,24 @@ def test_a_standby_process_differs_in_name_role_and_cap_alone():
 def test_no_standby_process_where_there_is_no_cap_to_raise():
     assert standby_launches(Slot(0, 4), Service("bert", 4), template(standby={}), CUT, iter(()), 0.0) == []
     assert standby_launches(Slot(0), Service("bert"), template(standby={}), SHARED, iter(()), 0.0) == []
-    assert standby_launches(Slot(0), Service("bert", sm_percent=40.0), template(), SHARED, iter(()), 40.0) == []
+    capped = Service("bert", sm_percent=40.0)
+    assert standby_launches(Slot(0), capped, template(), SHARED, iter(()), 40.0) == []
+    assert standby_launches(Slot(0), capped, template(standby={}), WHOLE, iter(()), 40.0) == []
+    assert len(standby_launches(Slot(0), capped, template(standby={}), SHARED, iter(()), 40.0)) == 1
+
+
+@pytest.mark.parametrize(
+    ("health", "asked"),
+    [
+        ({"http": "http://127.0.0.1:{port}/{workload}"}, (None, "http://127.0.0.1:9000/bert")),
+        ({"command": ["/bin/ask", "{port}", "{workload}"]}, (("/bin/ask", "9000", "bert"), None)),
+    ],
+)
+def test_a_health_check_asks_the_process_that_was_started(health, asked):
+    (launch,) = launched(health=health, ports=[9000, 9009])
+    assert (launch.health.command, launch.health.http) == asked
+    (without,) = launched()
+    assert without.health is None
 
 
 def test_systemd_is_given_words_and_expands_none_of_them():

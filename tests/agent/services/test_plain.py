@@ -84,3 +84,12 @@ def test_a_process_that_has_ended_and_that_nobody_waited_for_has_no_start_any_mo
     assert processes.parent(ended.pid) == os.getpid()
     ended.wait()
     assert processes.parent(ended.pid) is None
+
+
+def test_who_asks_whether_a_child_lives_takes_note_of_its_end():
+    """Else it would stay in the table of processes for as long as the agent runs."""
+    ended = subprocess.Popen(["/bin/true"])
+    wait_until(lambda: not plain.is_alive(ended.pid, 1) and ended.pid not in processes.pids())
+    with pytest.raises(ChildProcessError):
+        os.waitpid(ended.pid, os.WNOHANG)
+    ended.returncode = 0

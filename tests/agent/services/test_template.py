@@ -47,3 +47,51 @@ def test_a_health_check_is_a_command_or_a_url(health):
 def test_a_health_check_asks_this_node_over_http(url):
     with pytest.raises(ValidationError, match="expected http:// and one of"):
         template(health={"http": url})
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("--name={workload", "a brace itself is written twice"),
+        ("--name=workload}", "a brace itself is written twice"),
+        ("--name={who}", r"has the placeholder \{who\}; known: \{workload\}, "),
+        ("--name={}", r"has the placeholder \{\}; known: "),
+        ("--name={workload!r}", r"has the placeholder \{workload\}; known: "),
+        ("--batch={batch:>8}", r"has the placeholder \{batch\}; known: "),
+        ("--name=\0", "holds a NUL character"),
+    ],
+)
+def test_a_word_has_known_placeholders_as_they_are_and_nothing_else_in_braces(word, said):
+    for fields in (
+        {"command": ["/bin/serve", word]},
+        {"env": {"NAME": word}},
+        {"health": {"command": ["/bin/ask", word]}},
+    ):
+        with pytest.raises(ValidationError, match=said):
+            template(**fields)
+    command = ["/bin/serve", "--name={workload}", "--json={{}}"]
+    assert template(command=command).command == tuple(command)
+
+
+@pytest.mark.parametrize("program", ["serve", "./serve", "/bin/{workload}", "{workload}"])
+def test_a_program_is_an_absolute_path_that_no_plan_chooses(program):
+    for fields in ({"command": [program]}, {"health": {"command": [program, "{workload}"]}}):
+        with pytest.raises(ValidationError, match="expected the absolute path of a program, without placeholders"):
+            template(**fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "expected the name of an environment variable"),
+        ("1A", "expected the name of an environment variable"),
+        ("A=B", "expected the name of an environment variable"),
+        ("A-B", "expected the name of an environment variable"),
+        ("CUDA_VISIBLE_DEVICES", "which the agent sets from the plan"),
+        ("CUDA_MPS_PIPE_DIRECTORY", "which the agent sets from the plan"),
+    ],
+)
+def test_a_variable_has_a_name_that_is_one_and_not_the_agents(name, said):
+    with pytest.raises(ValidationError, match=said):
+        template(env={name: "1"})
+    assert template(env={"_Own_1": "1", "CUDA_MODULE_LOADING": "LAZY"}).env["_Own_1"] == "1"

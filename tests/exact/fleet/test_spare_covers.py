@@ -211,19 +211,34 @@ def test_as_many_of_one_size_as_replicas_just_allow_are_shared(most, expected):
     assert _least_worst(demands, np.array([1.0, 1.9]), 1).tolist() == expected
 
 
-def test_a_service_with_larger_partitions_has_those_that_cost_least_for_the_greater_rate():
+@pytest.mark.parametrize("more", [1.0, -1.0])
+def test_a_service_with_larger_partitions_has_those_that_cost_least_for_the_greater_rate(more):
     """On sizes that nobody can use it has none, whatever it had."""
     resolved = resolve(
-        problem_of([{"model": "resnet50", "slo_ms": 200, "rate_rps": 500, "max_replicas": 1}]), shipped_profiles()
+        problem_of([{"model": "resnet50", "slo_ms": 200, "rate_rps": 700, "max_replicas": 1}]), shipped_profiles()
     )
     capacity = resolved.capacity_rps.copy()
     capacity[0, 0] = 0
     resolved = replace(resolved, capacity_rps=capacity)
     usable = [k for k in range(capacity.shape[1]) if capacity[0, k] >= 1.5 * resolved.required_rps[0]]
     assert len(usable) > 1
-    price = 1.0 + np.arange(capacity.shape[1])
+    price = 9.0 + more * np.arange(capacity.shape[1])
     least = min(usable, key=lambda k: price[k])
     own = np.zeros(capacity.shape, dtype=np.int64)
-    own[0, min(k for k in range(capacity.shape[1]) if capacity[0, k])] = 1
+    own[0, min(range(capacity.shape[1]), key=lambda k: (capacity[0, k] < resolved.required_rps[0], capacity[0, k]))] = 1
     extra = _extra_partitions(resolved, RULES, own, price)
     assert (own + extra)[0].tolist() == [int(k == least) for k in range(capacity.shape[1])]
+
+
+def test_what_one_service_cannot_use_another_may_take_beside():
+    services = [{"model": "resnet50", "slo_ms": 200, "rate_rps": 100}] * 2
+    resolved = resolve(problem_of(services), shipped_profiles())
+    capacity = resolved.capacity_rps.copy()
+    cheapest = int(np.flatnonzero(capacity[0] >= 50)[0])
+    capacity[1, cheapest] = 0
+    resolved = replace(resolved, capacity_rps=capacity)
+    price = np.where(np.arange(capacity.shape[1]) == cheapest, 1.0, 5.0)
+    extra, _ = extra_beside(resolved, SpareRules(2, 0.5, False), np.ones(2), np.ones(2), price)
+    assert np.flatnonzero(extra[0]).tolist() == [cheapest]
+    assert extra[1, cheapest] == 0
+    assert extra[1].any()

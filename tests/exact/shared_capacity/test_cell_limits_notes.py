@@ -1,10 +1,13 @@
 """Who may be in a cell, what sets of residents are noted as, and shares dealt where stages differ by cell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems.mps_draws import small_gpus
 
 from sliceplan.solver.allocation.allocated import Resident
+from sliceplan.solver.exact.shared_capacity import cell_limits as module
 from sliceplan.solver.exact.shared_capacity.cell_limits import CellLimits
 from sliceplan.solver.exact.shared_capacity.dealing import dealt
 
@@ -73,3 +76,25 @@ def test_cells_in_which_different_workloads_have_stages_are_dealt_as_any(seed):
     found = dealt(worth, once | True, residents, apart, np.zeros(3))
     for cell, number in enumerate(residents.tolist()):
         assert found.most[cell] == pytest.approx(best_of_all(worth[cell], once | True, number)[-1])
+
+
+def test_each_resident_has_the_batch_size_that_is_worth_most_in_its_cell():
+    several = 0
+    for seed, (figures, _, price, charge, cell) in enumerate(problems(30)):
+        search = CellLimits(figures, price, charge)
+        lower = replace(cell, low=tuple(0.3 * one for one in cell.low))
+        cells = [search.opened(one) for one in (lower, cell)]
+        there = module._Cells.of(figures, price, charge, cells, search._carried(cells))
+        priced = np.random.default_rng(seed).uniform(0, 1, len(there.value))
+        every = list(
+            zip(there.cell.tolist(), there.choices.workload.tolist(), there.choices.units.tolist(), strict=True)
+        )
+        placed = [tuple(sorted({(w, units) for row, w, units in every if row == at})) for at in (0, 1)]
+        worth = there.worth(priced)
+        for at, (own, found) in enumerate(zip(placed, there.chosen(priced, placed), strict=True)):
+            for (w, units), i in zip(own, found.tolist(), strict=True):
+                alike = [j for j, key in enumerate(every) if key == (at, w, units)]
+                assert i == max(alike, key=lambda j: priced[j])
+                assert worth[at, w, units] == priced[i]
+                several += len(alike) > 1
+    assert several > 10
