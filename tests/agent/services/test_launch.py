@@ -46,6 +46,12 @@ def test_every_placeholder_has_a_value():
     }
 
 
+@pytest.mark.parametrize(("device", "uuid"), [(WHOLE, ""), (CUT, MIG), (SHARED, "")])
+def test_where_there_is_no_mig_instance_its_uuid_is_empty(device, uuid):
+    (launch,) = launched(device=device, command=["/bin/serve", "{mig_uuid}"])
+    assert launch.argv[1] == uuid
+
+
 def test_a_value_stays_one_word_whatever_it_holds():
     (launch,) = launched(Service("a; reboot {role} $(id)"), command=["/bin/serve", "--name={workload}"])
     assert launch.argv == ("/bin/serve", "--name=a; reboot {role} $(id)")

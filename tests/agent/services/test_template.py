@@ -95,3 +95,34 @@ def test_a_variable_has_a_name_that_is_one_and_not_the_agents(name, said):
     with pytest.raises(ValidationError, match=said):
         template(env={name: "1"})
     assert template(env={"_Own_1": "1", "CUDA_MODULE_LOADING": "LAZY"}).env["_Own_1"] == "1"
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(0, False), (0.5, True), (86_400, True), (86_401, False)])
+def test_times_are_above_0_and_no_more_than_a_day(seconds, taken):
+    times = ({"drain_s": seconds}, *({"health": {**HTTP, name: seconds}} for name in ("within_s", "timeout_s")))
+    for fields in times:
+        if taken:
+            template(**fields)
+        else:
+            with pytest.raises(ValidationError, match=r"greater than 0|less than or equal to 86400"):
+                template(**fields)
+
+
+@pytest.mark.parametrize(("percent", "taken"), [(0, False), (0.5, True), (100, True), (100.5, False)])
+def test_a_standby_process_may_have_some_more_and_no_more_than_a_gpu(percent, taken):
+    if taken:
+        assert template(standby={"extra_percent": percent}).standby.extra_percent == percent
+        return
+    with pytest.raises(ValidationError, match=r"greater than 0|less than or equal to 100"):
+        template(standby={"extra_percent": percent})
+
+
+def test_what_a_template_leaves_out_is_as_the_pages_say():
+    plain, health = template(), template(health=HTTP).health
+    assert (plain.drain_s, plain.runner, plain.copies, plain.user, plain.env) == (30.0, "systemd", "each", None, {})
+    assert (health.within_s, health.interval_s, health.timeout_s) == (60.0, 1.0, 5.0)
+    assert template(standby={}).standby.extra_percent == 10.0
+    assert template(health={"command": ["/bin/ask"]}).ports is None
+
+
+HTTP = {"http": "http://127.0.0.1/"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.system import processes
 
 
@@ -35,3 +36,17 @@ def test_a_process_has_a_parent_a_session_and_a_start_and_one_that_ended_has_no_
 def test_a_process_belongs_to_those_it_descends_from_and_to_itself():
     assert [processes.belongs_to(7, {one}) for one in (7, 5, 1, 9)] == [True, True, True, False]
     assert not processes.belongs_to(1, {5, 7})
+
+
+@pytest.mark.usefixtures("proc")
+def test_an_environment_is_what_has_names_and_a_value_may_hold_anything(tmp_path):
+    (tmp_path / "5" / "environ").write_bytes(b"A=1\0B=x=y\0no name\0C=\0")
+    assert processes.environment(5) == {"A": "1", "B": "x=y", "C": ""}
+    assert processes.environment(7) == {}
+
+
+def test_a_tool_that_does_not_end_in_time_is_ended_and_said():
+    with pytest.raises(DeviceError, match=r"^sleep did not end within 0\.05 s") as error:
+        processes.run_tool(["/bin/sleep", "60"], 0.05)
+    assert error.value.name == "TIMEOUT"
+    assert processes.run_tool(["/bin/cat"], 60, stdin="said") == "said"

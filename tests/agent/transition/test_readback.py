@@ -90,6 +90,19 @@ def test_a_service_on_cores_that_no_step_is_about_keeps_them(services, words):
     assert said == words
 
 
+def test_a_service_that_the_kernel_lets_have_other_cores_is_not_where_it_was_started():
+    step = StartOnCores(0, "a-cpu0", OWN, "0-3", "0")
+    found = LiveCpu((), (RunningOnCores("a-cpu0", OWN, (1,), found_on="cores 0-7"),))
+    said = broken_promise(step, {"cpu0": on_cores()}, {"cpu0": found}, {})
+    assert said == "a on cores 0-3 is not confined to them: cores 0-7"
+
+
+def test_an_instance_of_another_profile_is_not_the_one_that_was_made():
+    other = LiveInstance(start=4, profile="2g.20gb", gi_id=2)
+    there = {0: dataclasses.replace(BEFORE, instances=(BYSTANDER, other))}
+    assert broken_promise(STEP, {0: BEFORE}, there, KNOWN) == "there is no 3g.40gb at 4"
+
+
 def test_a_cpu_in_the_place_of_a_gpu_is_not_what_a_step_was_about():
     for step, key in ((STEP, 0), (StopOnCores(0, "a-cpu0", OWN), "cpu0")):
         for before, there in ((BEFORE, on_cores()), (on_cores(), BEFORE)):
