@@ -19,7 +19,7 @@ def carried_beside(
     promise: Promise | None, limit_ms: Floats, workload: Ints, batch: Ints, latency_ms: Floats, throughput_rps: Floats
 ) -> Floats:
     """
-    Returns requests/s that residents carry, 0 for those too slow; arrays of one shape.
+    Returns requests/s that residents carry, 0 for those too slow; arrays are broadcast, `workload` has the whole shape.
 
     Parameters
     ----------
@@ -28,10 +28,13 @@ def carried_beside(
     limit_ms
         Shape (workload of the problem,): what a batch may take, whatever the rate.
     """
-    in_time = (latency_ms <= limit_ms[workload] * (1 + TOLERANCE)) & (throughput_rps > 0)
+    in_time = latency_ms <= limit_ms[workload] * (1 + TOLERANCE)
     if promise is None:
         return np.where(in_time, throughput_rps, 0.0)
-    found = np.zeros(latency_ms.shape)
+    in_time, batch, latency_ms, throughput_rps = np.broadcast_arrays(
+        in_time & (throughput_rps > 0), batch, latency_ms, throughput_rps
+    )
+    found = np.zeros(in_time.shape)
     batches = batch[in_time]
     points = OperatingPoints(
         batches,

@@ -43,10 +43,6 @@ class Exact(Planner):
         objective = "finds most capacity (settings.objective: capacity)"
         if resolved.mps:
             yield from (f"{self.name} {objective} {why}" for why in not_shared_capacity(resolved))
-        if cpus := cpus_of(resolved):
-            yield f"{self.name} {objective} on GPUs only; the fleet has the CPUs {', '.join(cpus)}"
-        if resolved.problem.settings.keeps_spares:
-            yield f"{self.name} {objective} only where no partitions are kept free ({SPARE_SETTINGS})"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         return self.plan_from(resolved, None, time_limit_s=time_limit_s)

@@ -4,6 +4,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from oracles import spare_oracle
 from oracles.capacity_oracle import most_capacity
 from oracles.mig_oracle import TooManyError
 from problems.instances import problem_of
@@ -123,16 +124,59 @@ def test_weights_without_the_objective_are_refused():
     ("problem", "planner", "reason"),
     [
         (carrying(), "exact-pulp", "exact-pulp does not look for most capacity"),
-        (carrying(spare_gpu_loss=True), "exact", "only where no partitions are kept free"),
         (carrying(turns="fixed"), "exact", "exact does not plan turns yet"),
     ],
-    ids=["pulp", "spares", "turns"],
+    ids=["pulp", "turns"],
 )
 def test_who_does_not_plan_it_says_so(problem, planner, reason):
     plan = api.solve(problem, planner)
     assert plan.status is Status.REFUSED
     assert reason in plan.unserved[0].reason
     assert check(problem, plan, shipped_profiles()) == []
+
+
+KEPT = ({"spare_gpu_loss": True}, {"spare_services": 1, "spare_rate": 0.4}, {"spare_services": 2, "spare_rate": 0.2})
+
+
+@pytest.mark.parametrize("kept", KEPT)
+@pytest.mark.parametrize(("latency", "most"), [("execution", None), ("percentile", 4)])
+def test_partitions_that_are_kept_free_count_nothing_and_the_rest_is_the_most_there_is(kept, latency, most):
+    """Of two and three GPUs, against every place on every GPU and every case of trouble."""
+    services = [
+        {"model": "bert", "rate_rps": 40, "slo_ms": 500, "max_replicas": most},
+        {"model": "resnet50", "rate_rps": 400, "slo_ms": 200},
+        {"model": "mobilenetv2", "rate_rps": 100, "slo_ms": 90, "max_replicas": 2},
+    ]
+    ends = []
+    for count in (2, 3):
+        fleet = [{"gpu": "A100-80GB", "count": count, "sharing": ["mig"]}]
+        problem = problem_of(services, fleet=fleet, objective="capacity", latency=latency, **kept)
+        plan, expected = api.solve(problem), spare_oracle.most_requests(problem)
+        assert check(problem, plan, shipped_profiles()) == []
+        ends.append(plan.status)
+        if expected is None:
+            assert plan.status is Status.INFEASIBLE
+            continue
+        assert plan.status is Status.OPTIMAL
+        assert plan.capacity.value == pytest.approx(expected, rel=1e-6)
+        without = api.solve(problem_of(services, fleet=fleet, objective="capacity", latency=latency))
+        assert plan.capacity.value <= without.capacity.value
+        # What a lost GPU had is free elsewhere.
+        assert plan.capacity.value < without.capacity.value or not kept.get("spare_gpu_loss")
+    assert Status.OPTIMAL in ends
+
+
+def test_what_is_not_kept_free_is_what_a_router_that_knows_states_deals_too():
+    """Its plan is that of weighted turns with the same free partitions, and the limit is no lower."""
+    own = {"latency": "percentile", "spare_services": 1, "spare_rate": 0.4}
+    problem, in_turns = (
+        carrying(fleet=[{**COUNTED[0], "count": 3, "sharing": ["mig"]}], dispatch=dispatch, **own)
+        for dispatch in ("least_expected", "weighted_round_robin")
+    )
+    plan, expected = api.solve(problem), spare_oracle.most_requests(in_turns)
+    assert check(problem, plan, shipped_profiles()) == []
+    assert plan.gpus
+    assert plan.capacity.limit >= expected * (1 - 1e-6)
 
 
 def test_mps_that_no_service_knows_changes_nothing():

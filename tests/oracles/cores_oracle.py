@@ -122,3 +122,44 @@ def least_cost(problem, trees):
         else:
             best = min(best, cost)
     return best
+
+
+def most_requests(problem, trees):
+    """
+    Returns the most requests/s that a few CPUs, and GPUs used whole, could carry; None: they do not carry the rates.
+
+    Partitions are given to services one after the other in every way, while all of a type fit together.
+    """
+    kinds = [
+        (g, cores, w, rps)
+        for g, entry in enumerate(problem.fleet)
+        for w, workload in enumerate(problem.workloads)
+        for cores, rps in carried(problem, workload, entry).items()
+    ]
+    needed = [one.rate_rps * (1 + problem.settings.headroom) for one in problem.workloads]
+    best = None
+
+    def grown(at, own, rates, replicas):
+        nonlocal best
+        if all(
+            rps >= asked * (1 - 1e-9) and number >= one.min_replicas
+            for rps, asked, number, one in zip(rates, needed, replicas, problem.workloads, strict=True)
+        ):
+            best = max(best or 0.0, sum(rates))
+        for i in range(at, len(kinds)):
+            g, cores, w, rps = kinds[i]
+            if replicas[w] >= (problem.workloads[w].max_replicas or inf):
+                continue
+            changed = {**own, g: tuple(sorted([*own.get(g, ()), cores], key=lambda one: -(one or 0)))}
+            entry = problem.fleet[g]
+            tree = trees.get(entry.gpu)
+            number = len(changed[g]) if tree is None else least_cpus(tree, changed[g])
+            if number > entry.count:
+                continue
+            more, one_more = list(rates), list(replicas)
+            more[w] += rps
+            one_more[w] += 1
+            grown(i, changed, more, one_more)
+
+    grown(0, {}, [0.0] * len(needed), [0] * len(needed))
+    return best

@@ -1,5 +1,7 @@
 """
-Whether a small fleet serves a problem with all its settings: GPU by GPU and case by case, in a program of its own.
+Whether a small fleet serves a problem with all its settings, and the most that it could carry then.
+
+GPU by GPU and case by case, in a program of its own.
 
 It shares no modelling code with the exact planner: instances stand at places of named GPUs and cover memory slices, no
 layout is listed, and every loss of a GPU and every set of services that need more rate is written out.
@@ -17,9 +19,32 @@ from sliceplan.solver.performance.resolve import resolve
 
 def fits(problem, profiles=None):
     """Tells whether all services have their places, and what is to be kept free is; every type needs a count."""
+    program, _ = _program(problem, profiles)
+    program.setObjective(pulp.lpSum([]))
+    # CBC calls an infeasibility that only branching shows by several names; any solution is the answer looked for.
+    program.solve(_cbc())
+    return program.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+
+
+def most_requests(problem, profiles=None):
+    """Returns the most requests/s that the places of services carry, all counted alike; None: there is no plan."""
+    program, carried = _program(problem, profiles)
+    program.setObjective(carried)
+    program.solve(_cbc(gapRel=0.0))
+    if program.sol_status != pulp.LpSolutionOptimal:
+        return None
+    return pulp.value(carried)
+
+
+def _cbc(**options):
+    return pulp.COIN_CMD(path=str(Path(pulp_cbc_path).resolve()), msg=False, timeLimit=60, **options)
+
+
+def _program(problem, profiles):
+    """Returns the rows that all of it asks for, and what services carry."""
     resolved = resolve(problem, profiles or shipped_profiles())
     settings = problem.settings
-    program = pulp.LpProblem("oracle", pulp.LpMinimize)
+    program = pulp.LpProblem("oracle", pulp.LpMaximize)
     gpus = [(entry, i) for entry in resolved.fleet for i in range(entry.available)]
     sizes, workloads = range(len(resolved.sizes)), range(len(problem.workloads))
     used, free, more_of = {}, {}, {}
@@ -68,10 +93,7 @@ def fits(problem, profiles=None):
             if (g, k) in free:
                 lost = [one for (gpu, size, _), one in used.items() if (gpu, size) == (g, k)]
                 program += pulp.lpSum(lost) <= kept[k] - free[g, k]
-    program.setObjective(pulp.lpSum([]))
-    # CBC calls an infeasibility that only branching shows by several names; any solution is the answer looked for.
-    program.solve(pulp.COIN_CMD(path=str(Path(pulp_cbc_path).resolve()), msg=False, timeLimit=60))
-    return program.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+    return program, pulp.lpSum(float(resolved.capacity_rps[w, k]) * one for (_, k, w), one in used.items())
 
 
 def axis(entry):

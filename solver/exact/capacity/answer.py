@@ -16,6 +16,7 @@ from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..mig.patterns import Pattern
+from ..mig.spare_rules import KeptFree
 from ..proof import Ended
 from .cover_limit import cover_limit
 from .first_plan import first_plan
@@ -50,6 +51,8 @@ class MostCapacity:
     """How many GPUs are cut in each way."""
     partitions: Ints | None = None
     """Shape (workload, size): partitions of each size for each workload; None: no plan was found."""
+    spares: KeptFree | None = None
+    """Partitions that are kept free; None: none are."""
     one_more: Mapping[str, float] = field(default_factory=dict)
     """GPU type -> limit with one more GPU of it; empty: nothing was proven."""
     one_by_one: tuple[AllocatedGpu, ...] = ()
@@ -81,7 +84,9 @@ def most_capacity(
 
     relaxed = relaxation(resolved, each)
     prices = None if relaxed is None else price_limit(resolved, each, relaxed.price, relaxed.rate_price)
-    first = None if relaxed is None else first_plan(resolved, each, relaxed, time_limit_s=left())
+    # It keeps nothing free.
+    keeps = resolved.problem.settings.keeps_spares
+    first = None if relaxed is None or keeps else first_plan(resolved, each, relaxed, time_limit_s=left())
     if relaxed is not None and first is not None:
         value = first.capacity(resolved, each) or 0.0
         sharper = cover_limit(resolved, each, relaxed, value, time_limit_s=min(left() / 2, LONGEST_S))
@@ -118,7 +123,17 @@ def concluded(
         limit, ended = value, StopReason.PROVED
     elif resolved.gap > 0 and CAPACITY.is_within(resolved.gap, value, limit, NO_GAP):
         ended = StopReason.GAP_REACHED
-    return MostCapacity(ended, found.solver, value, limit, found.patterns, found.partitions, one_more, one_by_one)
+    return MostCapacity(
+        ended,
+        found.solver,
+        value,
+        limit,
+        found.patterns,
+        found.partitions,
+        found.spares,
+        one_more,
+        one_by_one,
+    )
 
 
 def _counts(resolved: ResolvedProblem) -> dict[str, int]:

@@ -8,11 +8,13 @@ Data, variables and constraints are those of mig/cutting_stock.py; a_w > 0 is wh
 Rates are met as in any plan, and beyond them every partition counts with all that it could carry: capacity, which is
 not what is served. Maximal cuts lose nothing, as there.
 
-Most variables have a limit beside the GPUs. Let u be the workload that no max_replicas binds and that counts most on a
-partition of size k, and w another such workload. Where n_wk > max(ceil(R_w / T_wk), min_w), w keeps its rate and its
-least replicas without one of these partitions; u in its place counts as much or more, and has its own rate all the
-more. Every such exchange leaves fewer partitions to workloads that count less on them, so there is a best plan with
-n_wk <= max(ceil(R_w / T_wk), min_w) for all but u.
+Partitions that are kept free (mig/spare_capacity.py) count nothing: they serve nobody until there is trouble.
+
+Where none are, most variables have a limit beside the GPUs. Let u be the workload that no max_replicas binds and that
+counts most on a partition of size k, and w another such workload. Where n_wk > max(ceil(R_w / T_wk), min_w), w keeps
+its rate and its least replicas without one of these partitions; u in its place counts as much or more, and has its own
+rate all the more. Every such exchange leaves fewer partitions to workloads that count less on them, so there is a best
+plan with n_wk <= max(ceil(R_w / T_wk), min_w) for all but u.
 
 The limit is the lesser of the solver's dual bound of this program and of what exact prices prove (price_limit.py).
 """
@@ -32,6 +34,7 @@ from ..backends.highs import end_of, run_highs, solver_text
 from ..met_rates import solved_with_rates_met
 from ..mig.cutting_stock import CuttingStockAnswer, CuttingStockProgram
 from ..mig.patterns import Pattern, counts_of, patterns_of
+from ..mig.spare_rules import KeptFree, spare_rules
 from ..mps.program import NO_SHARES
 
 ROUNDING = 1e-9
@@ -51,6 +54,8 @@ class MostRequests:
     """How many GPUs are cut in each way."""
     partitions: Ints | None = None
     """Shape (workload, size): partitions of each size for each workload; None: no plan was found."""
+    spares: KeptFree | None = None
+    """Partitions that are kept free; None: none are."""
 
     def capacity(self, resolved: ResolvedProblem, weights: Floats) -> float | None:
         """Returns what the plan has; None: there is none."""
@@ -80,10 +85,9 @@ def most_requests(
         Part of the limit that may be missing when the search ends.
     """
     started = time.monotonic()
-    program = CuttingStockProgram(resolved, counts=True)
-    most = _most_partitions(resolved, weights)
-    for (w, k), variable in program.served.items():
-        variable.upper_bound = most[w, k]
+    spare = spare_rules(resolved.problem.settings)
+    most = _most_partitions(resolved, weights) if spare is None else _instances_of_each(resolved)
+    program = CuttingStockProgram(resolved, counts=True, spare=spare, most=most)
     value = weights[:, None] * resolved.capacity_rps
     unit = float(value.max(initial=0.0)) or 1.0
     program.model.maximize(mathopt.LinearSum(value[at] / unit * variable for at, variable in program.served.items()))
@@ -107,13 +111,16 @@ def most_requests(
         StopReason.TIME_LIMIT if end == "time_limit" else StopReason.HEURISTIC_DONE,
         solver,
         limit,
-        tuple((pattern, round(best[x])) for pattern, x in program.patterns if round(best[x])),
+        program.cut(best),
         program.partitions(best),
+        program.spares(best),
     )
 
 
 def _as_cutting_stock(known: MostRequests) -> CuttingStockAnswer:
-    return CuttingStockAnswer(StopReason.TIME_LIMIT, "", None, known.patterns, known.partitions, NO_SHARES)
+    return CuttingStockAnswer(
+        StopReason.TIME_LIMIT, "", None, known.patterns, known.partitions, NO_SHARES, known.spares
+    )
 
 
 def _most_partitions(resolved: ResolvedProblem, weights: Floats) -> Floats:
@@ -131,6 +138,12 @@ def _most_partitions(resolved: ResolvedProblem, weights: Floats) -> Floats:
     most[limited] = np.array([one.max_replicas or 0 for one in workloads])[limited, None]
     most[counts_most, sizes] = np.where(limited[counts_most], most[counts_most, sizes], there_are)
     return np.asarray(np.minimum(most, there_are), dtype=np.float64)
+
+
+def _instances_of_each(resolved: ResolvedProblem) -> Floats:
+    """Returns how many partitions of each size a workload has at most in any plan, shape (workload, size)."""
+    most = np.array([np.inf if one.max_replicas is None else one.max_replicas for one in resolved.problem.workloads])
+    return np.asarray(np.minimum(most[:, None], _instances(resolved)), dtype=np.float64)
 
 
 def _instances(resolved: ResolvedProblem) -> Floats:

@@ -149,6 +149,9 @@ class CuttingStockProgram:
 
     all_served
         False: a workload may be left out; `is_served` holds a binary for each.
+    most
+        Shape (workload, size): how many partitions of each size a workload has at most in some best plan; None: as many
+        as its rate and its least replicas take.
     """
 
     def __init__(
@@ -158,6 +161,7 @@ class CuttingStockProgram:
         all_served: bool = True,
         shared: PartBuilder | None = None,
         spare: SpareRules | None = None,
+        most: Floats | None = None,
     ) -> None:
         self.resolved = resolved
         self.model = model = mathopt.Model(name="mig_cutting_stock")
@@ -180,7 +184,7 @@ class CuttingStockProgram:
         self.shared = shared(model, self.is_served) if shared else MpsPart()
         of_domains = [used for domains in self._domains.values() for used in domains.gpus]
         self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *of_domains, *self.shared.gpus]
-        self.served = self._served_variables()
+        self.served = self._served_variables(most)
         self.rates: list[RateRow] = []
         """The rows that ask for rates, in which nothing may be missing."""
         self.kept_free = None if spare is None else self._kept_free(spare)
@@ -235,13 +239,15 @@ class CuttingStockProgram:
             values |= dict(self.kept_free.values(answer.spares, values))
         return values
 
-    def _served_variables(self) -> dict[tuple[int, int], Any]:
+    def _served_variables(self, most: Floats | None) -> dict[tuple[int, int], Any]:
         capacity, required = self.resolved.capacity_rps, self.resolved.required_rps
         least = [workload.min_replicas for workload in self.resolved.problem.workloads]
+
+        def greatest(w: int, k: int) -> float:
+            return max(ceil(required[w] / capacity[w, k]), least[w]) if most is None else float(most[w, k])
+
         return {
-            (w, k): self.model.add_integer_variable(
-                lb=0, ub=max(ceil(required[w] / capacity[w, k]), least[w]), name=f"n_{w}_{k}"
-            )
+            (w, k): self.model.add_integer_variable(lb=0, ub=greatest(w, k), name=f"n_{w}_{k}")
             for w, k in np.argwhere(capacity > 0).tolist()
         }
 

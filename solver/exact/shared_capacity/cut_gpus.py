@@ -1,5 +1,5 @@
 """
-Contents of GPUs of a type that are cut by MIG or used whole: partitions, each for one service.
+Contents of GPUs of a type that are cut by MIG or used whole, or of CPUs: partitions, each for one service.
 
 A partition of size k for workload w is worth v_wk = q_w T_wk - r_w at prices q of a request/s and r of a replica, where
 T_wk is what it carries, at least the rate of those who may have one replica only. A content of a cut with a_k
@@ -7,6 +7,9 @@ partitions of size k is worth at most sum_k a_k max(0, max_w v_wk). That is exac
 stands there twice; then who gets which partition is an assignment, of partitions to such workloads once each, or to the
 best of the others, or to nobody. Maximal cuts lose nothing, as what nobody needs stays empty. So the limit is what the
 best cut is worth: exact, but for rounding, for which it is a little greater.
+
+Of CPUs with too many divisions to list the even ones are known, than which none is worth more at any prices of
+partitions (performance/core_divisions.py). So the sum is a limit there, and an assignment none.
 """
 
 from collections import Counter
@@ -17,10 +20,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...allocation.allocated import AllocatedGpu, CutGpu, Segment
-from ...performance.fleet_types import FleetType
+from ...model.cpu import Cpu
+from ...performance.fleet_types import FleetType, PartitionSize
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
-from ..mig.patterns import counts_of, patterns_of
+from ..mig.patterns import counts_of, patterns_of, used_cores
 from .figures import TOLERANCE
 from .gpu_contents import Content, ContentLimit
 
@@ -46,6 +50,8 @@ class CutGpus:
     """Sizes of the partitions of each maximal cut."""
     units: Ints
     """Shape (size,): of a GPU."""
+    are_all: bool = True
+    """Whether these are all maximal cuts."""
 
     @classmethod
     def of_type(cls, resolved: ResolvedProblem, entry: FleetType) -> "CutGpus":
@@ -55,8 +61,10 @@ class CutGpus:
         carried = np.where(resolved.capacity_rps >= least_rps[:, None], resolved.capacity_rps, 0.0)
         sizes = np.arange(len(resolved.sizes))
         cuts = tuple(np.repeat(sizes, counts_of(resolved, pattern)) for pattern in patterns_of(resolved, entry))
-        units = [UNITS if one.mig is None else min(one.mig.compute_slices, UNITS) for one in resolved.sizes]
-        return cls(entry.gpu.name, carried, once, cuts, np.array(units, dtype=np.int64))
+        units = [1 if one.gpu != entry.gpu.name else _units(one, entry) for one in resolved.sizes]
+        cores = used_cores(resolved, entry)
+        are_all = not cores or entry.parts(cores) is None
+        return cls(entry.gpu.name, carried, once, cuts, np.array(units, dtype=np.int64), are_all)
 
     def has(self, content: Content) -> bool:
         """As the protocol says."""
@@ -84,14 +92,21 @@ class CutGpus:
         del gap, cells, deadline
         found = self.near(price, charge, ())
         most = max([known, *(one.worth(price, charge) for one in found)])
+        if not self.are_all:
+            best = np.maximum(self._value(price, charge).max(axis=0, initial=0.0), 0.0)
+            most = max([most, *(float(best[cut].sum()) for cut in self.cuts)])
         return ContentLimit(max(most * (1 + ROUNDING), 0.0), tuple(found))
 
     def near(self, price: Floats, charge: Floats, known: Iterable[Content]) -> list[Content]:
         """Returns the content of each cut that is worth most, whatever is known."""
         del known
-        value = np.where(self.capacity_rps > 0, price[:, None] * self.capacity_rps - charge[:, None], -np.inf)
+        value = self._value(price, charge)
         found = dict.fromkeys(content for cut in self.cuts if (content := self._best(value, cut)) is not None)
         return sorted(found, key=lambda one: -one.worth(price, charge))
+
+    def _value(self, price: Floats, charge: Floats) -> Floats:
+        """Returns what each partition is worth, shape (workload, size); -inf: it carries nothing."""
+        return np.where(self.capacity_rps > 0, price[:, None] * self.capacity_rps - charge[:, None], -np.inf)
 
     def _best(self, value: Floats, cut: Ints) -> Content | None:
         """Returns the content of a cut that is worth most, where partitions are worth so much."""
@@ -121,9 +136,18 @@ class CutGpus:
         return content
 
     def carried_alone(self) -> Floats:
-        """As the protocol says, with the compute slices as units."""
+        """As the protocol says, with compute slices, or parts of all cores, as units."""
         table = np.zeros((len(self.once), UNITS))
         for k in {int(k) for cut in self.cuts for k in cut}:
             at = int(self.units[k]) - 1
             table[:, at] = np.maximum(table[:, at], self.capacity_rps[:, k])
         return table
+
+
+def _units(size: PartitionSize, entry: FleetType) -> int:
+    """Returns of how many units a partition of a GPU or a CPU is."""
+    if size.mig is not None:
+        return min(size.mig.compute_slices, UNITS)
+    if size.cores is not None and isinstance(entry.gpu, Cpu):
+        return max(1, UNITS * size.cores // int(entry.gpu.cores.value))
+    return UNITS

@@ -110,8 +110,7 @@ class Figures:
         latency, throughput = mps.model.among(
             workload, choices.batch, mps.percent(choices.units), totals=totals, residents=np.array(residents)
         )
-        latency, throughput, batch = np.broadcast_arrays(latency, throughput, choices.batch)
-        carried = carried_beside(mps.promise, self.limit_ms, workload, batch, latency, throughput)
+        carried = carried_beside(mps.promise, self.limit_ms, workload, choices.batch, latency, throughput)
         return np.where(carried >= self.least_rps[workload], carried, 0.0)
 
     def beside_one_another(self, workload: Ints, batch: Ints, percent: Floats) -> tuple[Floats, Floats]:

@@ -47,7 +47,7 @@ def most_capacity_of_sets(
     def of_both(proven: MostCapacity) -> MostCapacity:
         if plan is not None and known:
             return _with_limit(plan, proven)
-        nothing = replace(proven, value=None, patterns=(), partitions=None, one_by_one=())
+        nothing = replace(proven, value=None, patterns=(), partitions=None, spares=None, one_by_one=())
         return replace(nothing, stopped=StopReason.TIME_LIMIT)
 
     loose = loosest_at_any_rate(resolved)

@@ -63,7 +63,8 @@ def _of_capacity(resolved: ResolvedProblem, found: MostCapacity, search: Search)
     bound = UNDER_MPS if _is_shared(resolved) else PROVEN
     gpus: list[AllocatedGpu | AlikeGpus] = [*found.one_by_one]
     if found.partitions is not None:
-        gpus += alike_gpus(resolved, found.patterns, found.partitions)
+        free = None if found.spares is None else found.spares.free
+        gpus += alike_gpus(resolved, found.patterns, found.partitions, free)
     if gpus:
         plan = assemble(resolved, gpus, planner=NAME, bound=bound, search=search)
     else:

@@ -18,7 +18,7 @@ INFEASIBLE, TIME_LIMIT, DONE = StopReason.INFEASIBLE, StopReason.TIME_LIMIT, Sto
 def problem(*, gap=0.0, counts=(("A", 2), ("B", None))):
     """Returns one service that a partition carries 10 requests/s of."""
     fleet = [SimpleNamespace(gpu=SimpleNamespace(name=gpu), available=count) for gpu, count in counts]
-    settings = SimpleNamespace(capacity_weights="equal")
+    settings = SimpleNamespace(capacity_weights="equal", keeps_spares=False)
     return SimpleNamespace(
         gap=gap, fleet=fleet, capacity_rps=np.array([[10.0]]), problem=SimpleNamespace(settings=settings)
     )

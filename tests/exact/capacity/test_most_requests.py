@@ -15,7 +15,13 @@ from problems.mig_draws import small_problem
 from sliceplan.solver.exact.capacity import most_requests as most_requests_module
 from sliceplan.solver.exact.capacity.cover_limit import cover_limit
 from sliceplan.solver.exact.capacity.first_plan import first_plan
-from sliceplan.solver.exact.capacity.most_requests import MostRequests, _instances, _most_partitions, most_requests
+from sliceplan.solver.exact.capacity.most_requests import (
+    MostRequests,
+    _instances,
+    _instances_of_each,
+    _most_partitions,
+    most_requests,
+)
 from sliceplan.solver.exact.capacity.price_limit import price_limit
 from sliceplan.solver.exact.capacity.relaxation import relaxation
 from sliceplan.solver.exact.capacity.solo import solo_capacity
@@ -215,13 +221,17 @@ def test_what_the_program_ends_with_is_said_in_the_unit_of_what_is_counted(
         model=model,
         served=served,
         rates="rates",
-        patterns=cuts,
+        cut=lambda values: (("cut", round(values[cuts[0][1]])),),
         partitions=lambda values: "partitions" if values else None,
+        spares=lambda values: "spares" if values else None,
         values=lambda answer: f"values of {answer.partitions}",
     )
+    built = []
     patched = {
-        "CuttingStockProgram": lambda _, counts: program if counts else None,
-        "_most_partitions": lambda *_: np.array([[3.0, 4.0], [0.0, 5.0]]),
+        "CuttingStockProgram": lambda _, counts, **of: built.append(of) or (program if counts else None),
+        "_most_partitions": lambda *_: "most of the best",
+        "_instances_of_each": lambda _: "most of all",
+        "spare_rules": lambda settings: settings,
         "run_highs": solve,
         "solved_with_rates_met": lambda _, rates, solve: solve() if rates == "rates" else None,
         "end_of": lambda result: result.end,
@@ -229,7 +239,8 @@ def test_what_the_program_ends_with_is_said_in_the_unit_of_what_is_counted(
     }
     for name, value in patched.items():
         monkeypatch.setattr(most_requests_module, name, value)
-    resolved = SimpleNamespace(capacity_rps=np.array([[10.0, 20.0], [0.0, 4.0]]))
+    problem = SimpleNamespace(settings=None)
+    resolved = SimpleNamespace(capacity_rps=np.array([[10.0, 20.0], [0.0, 4.0]]), problem=problem)
     known = MostRequests(StopReason.TIME_LIMIT, "", None, (), "known")
     for start in (None, known):
         answer = most_requests(resolved, unit * np.array([2.0, 5.0]), known=start, time_limit_s=60.0, gap=0.25)
@@ -239,13 +250,17 @@ def test_what_the_program_ends_with_is_said_in_the_unit_of_what_is_counted(
         else:
             assert 20 * unit < answer.limit <= 20 * unit * (1 + 2e-9)
         assert answer.patterns == ((("cut", 2),) if found else ())
-        assert answer.partitions == ("partitions" if found else None)
+        assert (answer.partitions, answer.spares) == (("partitions", "spares") if found else (None, None))
+    assert built == [{"spare": None, "most": "most of the best"}] * 2
+    problem.settings = "rules"
+    most_requests(resolved, np.ones(2), time_limit_s=60.0)
+    # Whoever gives up a partition may have to keep another one free, so that no plan is the better for it.
+    assert (built.pop(), asked.pop()) == ({"spare": "rules", "most": "most of all"}, (None, 0.0, None))
     assert asked == [(None, 0.25, None), (None, 0.25, "values of known")]
-    assert [served[at].upper_bound for at in served] == [3.0, 4.0, 5.0]
     objective = model.objective
     assert objective.is_maximize
-    # As parts of the most valuable one.
-    assert [objective.get_linear_coefficient(one) for one in served.values()] == pytest.approx([0.5, 1.0, 0.5])
+    # As parts of the most valuable one; of the last call, where all count alike.
+    assert [objective.get_linear_coefficient(one) for one in served.values()] == pytest.approx([0.5, 1.0, 0.2])
 
 
 def test_what_a_plan_has_is_what_all_its_partitions_count():
@@ -253,3 +268,9 @@ def test_what_a_plan_has_is_what_all_its_partitions_count():
     plan = MostRequests(StopReason.TIME_LIMIT, "", None, (), np.array([[1, 2], [0, 3]]))
     assert plan.capacity(resolved, np.array([2.0, 5.0])) == 2 * 50 + 5 * 12
     assert MostRequests(StopReason.TIME_LIMIT, "", None).capacity(resolved, np.array([2.0, 5.0])) is None
+
+
+def test_without_a_best_plan_of_few_a_workload_has_as_many_as_it_may_and_there_are(monkeypatch):
+    monkeypatch.setattr(most_requests_module, "_instances", lambda _: np.array([7.0, 2.0]))
+    resolved = drawn_up(([10, 20], 45, 1, None), ([50, 90], 60, 2, 3))
+    assert _instances_of_each(resolved).tolist() == [[7, 2], [3, 2]]

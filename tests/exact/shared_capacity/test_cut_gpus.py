@@ -1,6 +1,7 @@
 """What cut GPUs are worth at prices, and numbers of them in the program: against every way to fill every cut."""
 
 import time
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
@@ -57,6 +58,36 @@ def test_the_limit_is_what_the_best_way_to_fill_a_cut_is_worth(seed):
         there = [(segment.workload, segment.size) for segment in one.gpu.segments]
         assert one.carried == tuple(gpus.capacity_rps[w, k] for w, k in there)
         assert sorted(there) in [sorted(way) for way in every_way(gpus)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_cpus_with_more_divisions_than_are_known_the_limit_is_that_of_partitions_alone(seed):
+    """None is worth more than an even one at prices of partitions, whoever is there too often."""
+    gpus, draw = drawn(seed)
+    price, charge = draw.uniform(0, 2, 4), draw.uniform(-2, 2, 4)
+    best = [
+        max([0.0, *(price[w] * gpus.capacity_rps[w, k] - charge[w] for w in range(4) if gpus.capacity_rps[w, k])])
+        for k in range(SIZES)
+    ]
+    known = replace(gpus, are_all=False)
+    assert limit(known, price, charge).limit == pytest.approx(max(sum(best[k] for k in cut) for cut in CUTS))
+    assert limit(known, price, charge).contents == limit(gpus, price, charge).contents
+
+
+def test_units_of_a_cpu_are_parts_of_its_cores():
+    profile = {
+        "model": "small", "cpu": "EPYC-7763", "provenance": {"source": "made up", "method": "made up"},
+        "points": [
+            {"cores": cores, "batch": 1, "processes": 1, "latency_ms": 10, "throughput_rps": 5 * cores}
+            for cores in (2, 16, 32, 64)
+        ],
+    }  # fmt: skip
+    services = [{"name": "one", "model": "small", "rate_rps": 9, "slo_ms": 200}]
+    fleet = [{"cpu": "EPYC-7763", "count": 1, "price_per_hour": 1.0}]
+    data = {"version": 1, "name": "cores", "fleet": fleet, "workloads": services, "profiles": [profile]}
+    resolved = resolve(Problem.model_validate(data), [])
+    gpus = CutGpus.of_type(resolved, resolved.fleet[0])
+    assert gpus.carried_alone().tolist() == [[80.0, 0.0, 160.0, 0.0, 0.0, 0.0, 320.0]]
 
 
 def test_what_is_known_is_worth_no_less_and_who_is_priced_out_is_nowhere():
