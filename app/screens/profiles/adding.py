@@ -178,14 +178,15 @@ def _mapped(session: Session, text: Text, cells: Cells, guess: Reading) -> Readi
     options = [NOT_THERE, *cells.header]
     key = f"adding_{abs(hash(text)):x}"
     columns: dict[Field, str] = {}
+    rows = st.container(key=f"beside_{key}")
     places: list[DeltaGenerator] = []
     for field, label in LABELS.items():
-        places = places or list(st.columns(IN_A_ROW))
+        places = places or list(rows.columns(IN_A_ROW))
         first = options.index(guess.columns[field]) if field in guess.columns else 0
         chosen = places.pop(0).selectbox(label, options, first, key=f"{key}_{field}")
         if chosen != NOT_THERE:
             columns[field] = chosen
-    unit_at, per_at, of_at = st.columns(3)
+    unit_at, per_at, of_at = rows.columns(3)
     units, pers, ofs = get_args(TimeUnit), get_args(Per), get_args(Of)
     unit = unit_at.selectbox("Latency is in", units, units.index(guess.time_unit), key=f"{key}_unit")
     per = per_at.selectbox("Latency is that of a", pers, pers.index(guess.time_per), key=f"{key}_per")

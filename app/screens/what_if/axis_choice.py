@@ -40,7 +40,7 @@ def chosen_axis(session: Session, problem: Problem, number: int) -> str:
     key = f"sweep{number}_{session.editor}_"
     kinds = OF_CAPACITY if asks_for_capacity(problem) else KINDS
     last_kind = kind_kept.of(session, kinds[number])
-    what, of, low, high, step = st.columns([1.3, 1.5, 1, 1, 1])
+    what, of, low, high, step = st.container(key=f"beside_axis_{number}").columns([1.3, 1.5, 1, 1, 1])
     kind: AxisKind = what.selectbox(
         "What varies",
         kinds,

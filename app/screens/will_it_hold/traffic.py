@@ -15,8 +15,9 @@ ARRIVALS = Kept[str]("will_it_hold.arrivals")
 
 def asked_traffic(session: Session, problem: Problem) -> Traffic:
     """Draws the controls and returns what they say."""
-    load, arrivals, dispatch = st.columns(3)
-    promise, requests, _ = st.columns(3)
+    place = st.container(key="beside_traffic")
+    load, arrivals, dispatch = place.columns(3)
+    promise, requests, _ = place.columns(3)
     with load:
         st.session_state.setdefault("will_it_hold.load", LOAD.of(session, 1.0))
         factor = st.slider("Load, times the rates", 0.5, 2.0, step=0.05, key="will_it_hold.load")
