@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from problems.small_plans import partition_of
+from problems.small_plans import cores_of, partition_of
 
 from sliceplan.solver.transition.bridges import (
     MOST_BRIDGES,
@@ -134,3 +134,9 @@ def test_what_is_to_come_is_counted_that_could_not_stand_beside_a_bridge():
     assert _in_the_way_of(A100, mig("2g.20gb@4"), 0, coming) == 3
     assert _in_the_way_of(A100, mig("1g.10gb@4"), 6, coming) == 1
     assert _in_the_way_of(A100, share, None, coming) == 4
+
+
+def test_on_a_cpu_only_what_is_to_have_one_of_its_cores_could_not_stand_beside_a_bridge():
+    bridge = tenancy(cores_of(0, 4, "a", 10), "cores")
+    coming = [tenancy(cores_of(start, 4, "b", 10), "cores") for start in (0, 4, 6, 12)]
+    assert [_in_the_way_of("cpu", bridge, start, coming) for start in (0, 4, 8, 20)] == [1, 2, 1, 0]

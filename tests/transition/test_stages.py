@@ -11,10 +11,11 @@ from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.geometry import Placement, fits, placement_rules
+from sliceplan.solver.transition import stages as module
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.stages import _by_time, _falls_short, _plan, _samples, stages
-from sliceplan.solver.transition.tenancies import IdleGpus
-from sliceplan.solver.transition.world import Event
+from sliceplan.solver.transition.tenancies import IdleGpus, tenancy
+from sliceplan.solver.transition.world import Event, Item
 
 RULES = placement_rules(load_catalogue()["A100-80GB"].mig)
 
@@ -182,3 +183,13 @@ def test_a_gpu_that_is_only_a_bridge_has_its_name_and_instances_stand_in_the_ord
     plan = _plan(replace(planned, transition=transition), items, 1, 2, _samples(old, new))
     assert [gpu.id for gpu in plan.gpus] == names[1:]
     assert [(one.start, one.serves[0].workload) for one in plan.gpus[0].partitions] == [(0, "b"), (4, "a")]
+
+
+def test_what_moves_on_its_cpu_is_there_once_in_the_stage_in_which_it_moved(monkeypatch):
+    """The second stands for the first from then on; the third comes beside."""
+    one, other = (tenancy(partition_of("3g.40gb@0", name, 10), "mig") for name in "ab")
+    items = [Item(0, one, "moves"), Item(0, one, "comes", origin=0), Item(0, other, "comes")]
+    world = SimpleNamespace(real=[None, None], items=items)
+    monkeypatch.setattr(module, "_by_time", lambda _: [Event(1, True), Event(2, True)])
+    steps = [SimpleNamespace(item=1, origin=0), SimpleNamespace(item=2, origin=None)]
+    assert list(module._states(SimpleNamespace(world=world, steps=steps))) == [[[1, 2], []]]

@@ -1,5 +1,8 @@
 """How a daemon is made to quit: asked, with some force where it waits for clients, and not for ever."""
 
+import os
+import stat
+
 import pytest
 
 from sliceplan.agent.devices import mps_daemons
@@ -93,6 +96,16 @@ def test_a_daemon_is_started_for_its_gpu_and_told_its_defaults_once_it_is_up(sta
     command, limit_s, variables = starting.ran[0]
     assert (command[1:], limit_s, variables["CUDA_VISIBLE_DEVICES"]) == (["-d"], 60.0, "GPU-1")
     assert str(tmp_path) in " ".join(variables.values())
+
+
+def test_clients_of_other_users_reach_the_pipe_of_a_daemon_and_change_nothing_there(starting, tmp_path):
+    before = os.umask(0)
+    try:
+        starting(0)
+    finally:
+        os.umask(before)
+    for part in ("pipe", "log"):
+        assert stat.S_IMODE((tmp_path / slot_name(SLOT) / part).stat().st_mode) == 0o755
 
 
 @pytest.mark.parametrize(("timeout_s", "looks"), [(3.0, 5), (60.0, mps_daemons.COMMAND_S + 2)])

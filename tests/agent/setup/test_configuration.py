@@ -112,3 +112,16 @@ def test_a_health_check_by_a_command_needs_no_ports(config):
 @pytest.mark.parametrize("command", [[], ["nvidia-ctk", "cdi"], [""]])
 def test_a_command_after_a_plan_was_applied_begins_with_an_absolute_path(config, command):
     assert "expected one that begins with an absolute path" in refusal(config, after_apply=[["/bin/true"], command])
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "refused"),
+    [
+        ("active_thread_percentage", (0.5, 100), (0, 100.5)),
+        ("pinned_memory_mib", (1, 4096), (0, -1)),
+    ],
+)
+def test_defaults_of_mps_are_shares_and_amounts_that_there_can_be(config, name, taken, refused):
+    assert [getattr(config(mps={name: one}).mps, name) for one in taken] == list(taken)
+    for one in refused:
+        assert name in refusal(config, mps={name: one})

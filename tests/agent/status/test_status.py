@@ -135,6 +135,16 @@ def test_a_damaged_file_is_a_problem_and_hides_nothing(status, node_file, tmp_pa
     assert "MIG on" in done.output
 
 
+def test_a_file_that_others_may_write_is_a_problem_and_hides_nothing(status, node_file, tmp_path):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/state.json").write_text("{}")
+    (tmp_path / "state/state.json").chmod(0o666)
+    done = status("--device", node_file)
+    assert done.exit_code == 1
+    assert "state.json: cannot be read: has mode 0666" in " ".join(done.output.split())
+    assert "MIG on" in done.output
+
+
 def test_a_node_behind_nvml_shows_driver_and_virtual_gpus(status, nvml_node):
     node = nvml_node(HOPPER)
     node.nvml.virtualization = 2
