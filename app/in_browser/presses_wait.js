@@ -12,7 +12,8 @@
   const TABLE = '[data-testid="stDataFrame"], #portal';
   let sentAt = 0;
 
-  const isIn = (target) => target instanceof Element && target.closest(TABLE) !== null;
+  const isWithin = (target, selector) => target instanceof Element && target.closest(selector) !== null;
+  const isIn = (target) => isWithin(target, TABLE);
 
   // A cell that is not open is only left, or passed, by these keys.
   const passes = (event) =>
@@ -36,7 +37,7 @@
   let refusedBefore = 0;
 
   const send = (target, files) => {
-    if (!(target instanceof Element) || target.closest(UPLOAD) === null || !files?.length) return;
+    if (!isWithin(target, UPLOAD) || !files?.length) return;
     isFileAwaited = true;
     fileAt = givenUpAt = performance.now() + FILE_GIVEN_UP_MS;
     refusedBefore = refused();
@@ -62,7 +63,7 @@
   };
 
   const hold = (event) => {
-    if (!event.isTrusted || isSent() || event.target.closest(UPLOAD) !== null) return;
+    if (!event.isTrusted || isSent() || isWithin(event.target, UPLOAD)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     repeat(event);

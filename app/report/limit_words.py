@@ -46,9 +46,9 @@ REASONS = (
         "prices, less what the rates ask for; or a search of all ways to cut them ruled out that any could carry more.",
     ),
     (
-        "most weighted requests/s of any contents of GPUs under MPS",
-        "Each request/s and each place of a service has a price, and nothing that could stand on a GPU is worth more "
-        "than was found possible at these prices: neighbours on a GPU never make a service faster.",
+        "most weighted requests/s of any contents of GPUs",
+        "Each request/s and each place of a service has a price, and nothing that could stand on a GPU, cut or shared, "
+        "is worth more than was found possible at these prices: neighbours never make a service faster.",
     ),
     ("cheapest solution of the interval formulation", "A search of all plans by other means found none cheaper."),
     (

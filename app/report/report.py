@@ -1,6 +1,7 @@
 """A plan as one HTML file that needs nothing else: no script, no font, no picture from anywhere."""
 
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -33,6 +34,7 @@ def plan_report(
     transition: Transition | None = None,
     trouble: str | None = None,
     simulation: SimulationReport | None = None,
+    assumed: Sequence[str] = (),
 ) -> str:
     """
     Returns the report; whatever stands in the problem and the plan is text in it, never markup.
@@ -49,6 +51,8 @@ def plan_report(
         Why there is no way from the running plan; None: nothing was wrong.
     simulation
         What the plan did, request by request; None: it was not simulated.
+    assumed
+        Which services are planned as running another model than theirs, in words, each a danger.
     """
     plan_sha256 = hashlib.sha256(dump_plan(plan).encode()).hexdigest()
     names = shown_names(problem)
@@ -70,7 +74,7 @@ def plan_report(
         promised=words.promised(problem, plan),
         simulation=None if simulation is None else simulation_rows(simulation),
         proof=list(words.proof(plan)),
-        dangers=list(words.dangers(plan)),
+        dangers=[*(f"{one}: nobody measured that" for one in assumed), *words.dangers(plan)],
         kept_free=list(words.kept_free(problem, plan)),
         gpus=rows.gpu_rows(plan),
         running=running,

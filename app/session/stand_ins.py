@@ -20,6 +20,11 @@ class StandIn:
     """What it runs."""
     planned_as: str
 
+    @property
+    def words(self) -> str:
+        """What is assumed, in words."""
+        return f"{self.service} runs {self.model}, and is planned as {self.planned_as}"
+
 
 STAND_INS = Kept[tuple[StandIn, ...]]("stand_ins.all")
 

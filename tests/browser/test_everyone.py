@@ -33,9 +33,21 @@ def test_every_screen_and_a_links_question_are_for_everyone_at_every_width(page,
     for screen in SCREENS:
         go(page, screen, heading="sliceplan" if screen == "Start" else screen)
         assert_for_everyone(page, axe, screen)
+        if screen == "Compare":
+            assert length_on_a_phone(page) < 3_000
     page.goto(f"{address}/workloads?problem={packed(json.dumps(GOOD))}")
     expect(page.get_by_role("heading", name="Open this link?")).to_be_visible()
     assert_for_everyone(page, axe, "a link's question")
+
+
+def length_on_a_phone(page):
+    """Returns how many pixels of a screen there are to scroll through at 390 px, and goes back to a wide page."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
+    expect(page.locator(".cards:visible").first).to_be_visible()
+    length = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    page.set_viewport_size({"width": 1280, "height": 1400})
+    return length
 
 
 MOVING = """() => [...document.querySelectorAll("*")].filter(one => {

@@ -16,7 +16,7 @@ def show_assumed(session: Session, problem: Problem) -> None:
     found = stand_ins_in(session, problem)
     if not found:
         return
-    lines = [f"{one.service} runs {one.model}, and is planned as {one.planned_as}" for one in found]
+    lines = [one.words for one in found]
     more = f"\n- and {len(lines) - MOST_NAMED:,} more" if len(lines) > MOST_NAMED else ""
     st.warning(
         "**A first plan, with models that stand in for others.** What is proven and promised is so for these; what "

@@ -1,5 +1,6 @@
 """Taking a plan away: its file, its problem, a report for a change ticket, and what other tools take."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from sliceplan.app.report.way import way_between
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import named_now
+from sliceplan.app.session.stand_ins import stand_ins_in
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.plan import Plan
@@ -40,6 +42,7 @@ def offer_plan(session: Session) -> None:
     problem, plan = answer.problem, answer.plan
     st.header("Take it away")
     steps, trouble = _steps(session, answer)
+    assumed = [one.words for one in stand_ins_in(session, problem)]
     plan_file, problem_file, report = st.container(key="beside_files").columns(3)
     offer_file(
         "Plan as JSON",
@@ -61,7 +64,7 @@ def offer_plan(session: Session) -> None:
     )
     offer_file(
         "Report as HTML",
-        partial(_report, answer, session.running, steps, trouble, simulation_of(session, plan)),
+        partial(_report, answer, session.running, steps, trouble, simulation_of(session, plan), assumed),
         problem.name,
         "report.html",
         key="take_report",
@@ -122,6 +125,7 @@ def _report(
     steps: Transition | None,
     trouble: str | None,
     simulation: SimulationReport | None,
+    assumed: Sequence[str],
 ) -> str:
     return plan_report(
         answer.problem,
@@ -132,4 +136,5 @@ def _report(
         transition=steps,
         trouble=trouble,
         simulation=simulation,
+        assumed=assumed,
     )

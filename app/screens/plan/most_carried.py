@@ -21,10 +21,10 @@ def why_not_known(problem: Problem) -> str | None:
     if asks_for_capacity(problem):
         return "what the plan itself says: it aims for most requests"
     settings = problem.settings
-    if settings.turns != "none" or settings.keeps_spares:
-        return "not known where services take turns, or partitions are kept free"
-    if any(entry.cpu is not None for entry in problem.fleet):
-        return "known of GPUs alone, without CPUs beside them"
+    if settings.turns != "none":
+        return "not known where services take turns"
+    if settings.keeps_spares and any(entry.cpu is not None or "mps" in entry.sharing for entry in problem.fleet):
+        return "with partitions kept free known on GPUs cut by MIG or used whole"
     if any("mps" in entry.sharing for entry in problem.fleet):
         if settings.mps_rules != "free" or settings.shadow_percent:
             return "under MPS known where everything is decided, not shares alone, and without standbys (Settings)"

@@ -82,6 +82,12 @@ def test_the_steps_from_the_running_plan_are_in_it(demo):
     assert "could not be worked out: no room" in text_of(report(DEMO, demo, running=running, trouble="no room"))
 
 
+def test_what_was_assumed_of_models_is_among_its_dangers(demo):
+    html = report(DEMO, demo, assumed=["<b>chat</b> runs llama-7b, and is planned as vgg16"])
+    assert "<b>chat</b> runs llama-7b, and is planned as vgg16: nobody measured that" in text_of(html)
+    assert "<b>chat" not in html
+
+
 def test_a_plan_that_misses_slos_is_refused_in_its_first_lines():
     problem = example_problems()["igniter"]
     plan = solve(problem, "ffd")

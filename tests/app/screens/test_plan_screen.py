@@ -420,12 +420,13 @@ def test_the_most_is_not_asked_by_other_rules_and_the_page_says_why():
         {"mps_rules": "free"},
         {"shadow_percent": 10.0},
         {"spare_services": 1, "spare_rate": 0.5},
+        {"spare_gpu_loss": True},
         {"turns": "fixed"},
     ],
     ids=lambda settings: " ".join(settings),
 )
 def test_the_most_is_asked_where_the_planner_looks_for_it(name, settings):
-    """By what it refuses; where a reason is about the page's own way to ask, there is none here."""
+    """By what it refuses."""
     problem = example_problems()[name]
     changed = problem.settings.model_copy(update={"objective": "cost", "capacity_weights": "equal", **settings})
     problem = problem.model_copy(update={"settings": changed})
