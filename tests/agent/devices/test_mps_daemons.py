@@ -18,16 +18,17 @@ LATE, REFUSED = DeviceError("TIMEOUT", "late"), DeviceError("UNKNOWN", "refused"
 class Daemon(MpsDaemons):
     """A daemon that answers as it is told, and quits after so many looks."""
 
-    def __init__(self, root, answers, looks):
-        super().__init__(root, DaemonDefaults())
-        self.told, self.answers, self.looks = [], dict(answers), looks
+    def __init__(self, root, answers, looks, defaults=None):
+        super().__init__(root, defaults or DaemonDefaults())
+        self.told, self.limits, self.answers, self.looks = [], [], dict(answers), looks
 
     def running(self):
         self.looks -= 1
         return {slot_name(SLOT): 4711} if self.looks >= 0 else {}
 
-    def _tell(self, _slot, line, _timeout_s):
+    def _tell(self, _slot, line, timeout_s):
         self.told.append(line)
+        self.limits.append(timeout_s)
         if line in self.answers:
             raise self.answers[line]
         return ""
@@ -67,14 +68,13 @@ def test_a_daemon_that_stays_is_named_with_its_process(tmp_path, monkeypatch):
 @pytest.fixture
 def starting(tmp_path, monkeypatch):
     """Returns a function that starts a daemon which is up after so many looks, a second each, with what it is told."""
-    ran = []
+    ran, stopped, limits = [], [], []
 
     def start(looks, *, timeout_s=60.0, answers=(), defaults=BOTH):
-        daemon = Daemon(tmp_path, answers, 0)
-        daemon._defaults = defaults
+        daemon = Daemon(tmp_path, answers, 0, defaults)
         seen = iter(range(1000))
         daemon.running = lambda: {slot_name(SLOT): 4711} if next(seen) >= looks else {}
-        daemon.stop = lambda _, limit_s: daemon.told.append(f"stopped in {limit_s:g} s")
+        daemon.stop = lambda _, limit_s: stopped.append(limit_s)
         times = iter(range(1000))
         monkeypatch.setattr(mps_daemons.time, "monotonic", lambda: float(next(times)))
         monkeypatch.setattr(mps_daemons.time, "sleep", lambda _: None)
@@ -83,9 +83,10 @@ def starting(tmp_path, monkeypatch):
             daemon.start(SLOT, "GPU-1", timeout_s)
         finally:
             looked = next(seen)
+            limits[:] = daemon.limits
         return daemon.told, looked
 
-    start.ran = ran
+    start.ran, start.stopped, start.limits = ran, stopped, limits
     return start
 
 
@@ -96,6 +97,12 @@ def test_a_daemon_is_started_for_its_gpu_and_told_its_defaults_once_it_is_up(sta
     command, limit_s, variables = starting.ran[0]
     assert (command[1:], limit_s, variables["CUDA_VISIBLE_DEVICES"]) == (["-d"], 60.0, "GPU-1")
     assert str(tmp_path) in " ".join(variables.values())
+
+
+@pytest.mark.parametrize(("timeout_s", "limit_s"), [(3.0, 3.0), (60.0, mps_daemons.COMMAND_S)])
+def test_each_default_is_told_in_the_time_of_a_command_or_what_there_is(starting, timeout_s, limit_s):
+    starting(0, timeout_s=timeout_s)
+    assert starting.limits == [limit_s] * 2
 
 
 def test_clients_of_other_users_reach_the_pipe_of_a_daemon_and_change_nothing_there(starting, tmp_path):
@@ -119,10 +126,11 @@ def test_a_daemon_that_does_not_stay_up_is_waited_for_no_longer_than_a_command_o
 
 def test_a_daemon_that_does_not_take_its_defaults_is_stopped_again(starting):
     line = "set_default_device_pinned_mem_limit 0 512M"
-    daemons = []
+    starting(0)
+    assert starting.stopped == []
     with pytest.raises(DeviceError, match="refused"):
-        daemons.append(starting(0, answers={line: REFUSED}))
-    assert daemons == []
+        starting(0, answers={line: REFUSED})
+    assert starting.stopped == [60.0]
 
 
 def test_daemons_are_known_by_their_name_their_words_and_that_they_run(monkeypatch):
@@ -155,3 +163,29 @@ def test_asking_and_forcing_have_half_of_the_time_each(tmp_path, answers, limits
     daemon._tell = lambda slot, line, timeout_s: given.append(timeout_s) or tell(slot, line, timeout_s)
     daemon.stop(SLOT, 10.0)
     assert given == limits
+
+
+def test_the_agents_daemons_are_those_in_its_own_folder(monkeypatch):
+    there = [RunningDaemon(1, "/run/x/mps/gpu0", "GPU-1"), RunningDaemon(2, "/tmp/nvidia-mps", "GPU-2")]
+    there += [RunningDaemon(3, "/run/x/mps-other/gpu1", "GPU-3"), RunningDaemon(4, "", "")]
+    monkeypatch.setattr(mps_daemons, "running_daemons", lambda: there)
+    assert MpsDaemons("/run/x/mps", DaemonDefaults()).running() == {"gpu0": 1}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_clients_are_taken_off_in_good_order_by_the_server_that_has_them(tmp_path, fails):
+    """What fails is passed over: they are killed anyway."""
+    told = []
+
+    class Servers(MpsDaemons):
+        def _tell(self, _slot, line, _timeout_s):
+            told.append(line)
+            if fails and line.startswith("terminate"):
+                raise REFUSED
+            return {"get_server_list": "10 20 none\n", "get_client_list 10": "1\n2\n", "get_client_list 20": "3"}.get(
+                line, ""
+            )
+
+    Servers(tmp_path, DaemonDefaults()).terminate_clients(SLOT, [2, 3, 4])
+    first = ["get_server_list", "get_client_list 10", "terminate_client 10 2"]
+    assert told == (first if fails else [*first, "get_client_list 20", "terminate_client 20 3"])

@@ -10,6 +10,7 @@ import pytest
 from support.waiting import wait_until
 
 from sliceplan.agent.devices.simulated.node import NodeRecord, SimulatedNode, write_node
+from sliceplan.agent.setup import opening
 from sliceplan.agent.setup.opening import Words, _refuse_unsafe_ways, configured, node_lock_of, open_agent, stoppable
 from sliceplan.agent.transition.session import Session
 from sliceplan.solver.model.errors import InputError
@@ -111,3 +112,30 @@ def simulated(folder, **fields):
     (folder / "agent.yaml").write_text(json.dumps(form))
     (folder / "agent.yaml").chmod(0o600)
     return Words(config=folder / "agent.yaml")
+
+
+@pytest.mark.parametrize("unsafe", ["state", "lock"])
+def test_on_a_real_node_others_may_not_put_another_folder_in_the_place_of_the_agents(tmp_path, monkeypatch, unsafe):
+    state, lock = tmp_path / "on" / "state", tmp_path / "way" / "node.lock"
+    for folder in (state, lock.parent):
+        folder.mkdir(parents=True)
+    (state.parent if unsafe == "state" else lock.parent).chmod(0o777)
+    config = configured(Words(device="nvml", state=state)).model_copy(update={"node_lock": lock})
+    monkeypatch.setattr(opening, "configured", lambda _: config)
+    with pytest.raises(InputError, match="others have more rights than is safe"):
+        open_agent(Words())
+
+
+def test_the_default_configuration_is_read_where_it_is_and_no_other_is_named(tmp_path, monkeypatch):
+    """By a node that is real."""
+    there, named = tmp_path / "agent.yaml", tmp_path / "other.yaml"
+    monkeypatch.setattr(opening, "DEFAULT_CONFIG", there)
+    assert configured(Words()).plan.source == "/etc/sliceplan/plan.json"
+    for path in (there, named):
+        path.write_text(f"version: 1\nplan: {{source: /{path.stem}.json}}\n")
+        path.chmod(0o600)
+    assert configured(Words()).plan.source == "/agent.json"
+    assert configured(Words(config=named)).plan.source == "/other.json"
+    node = tmp_path / "node.json"
+    assert configured(Words(device=f"simulated:{node}")).plan.source == "/etc/sliceplan/plan.json"
+    assert configured(Words(device=f"simulated:{node}", config=named)).plan.source == "/other.json"
