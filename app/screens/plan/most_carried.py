@@ -10,7 +10,7 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.capacity import capacity_lines
 
-MOST_UNDER_MPS = 200
+MOST_UNDER_MPS = 300
 
 CARDS_AT_ONCE = 3
 """Services that a phone shows at first."""

@@ -70,7 +70,7 @@ def set_apart(
             for _ in range(left[gpu]):
                 own = [one for one in fleet if one.gpu == gpu]
                 best = _carries_most(resolved, own, weights, prices, apart, deadline)
-                if best is None:
+                if best is None or time.monotonic() >= deadline:
                     break
                 apart.append(best)
         if len(apart) == there:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...performance.resolve import ResolvedProblem
 
-MOST_SERVICES = 200
+MOST_SERVICES = 300
 """Under MPS: prices of more have no time to settle."""
 
 

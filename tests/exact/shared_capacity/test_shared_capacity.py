@@ -45,7 +45,7 @@ def counted(seed, **settings):
     return problem.model_copy(update={"fleet": fleet, "settings": settings, "workloads": workloads}), profiles
 
 
-def beside_cut_or_whole(seed):
+def beside_cut_or_whole(seed, **settings):
     """Returns a drawn problem on one or two A30s that are cut beside GPUs under MPS, or whole, with that objective."""
     problem, profiles = beside_cuts(seed)
     draw = random.Random(f"mixed {seed}")
@@ -58,7 +58,8 @@ def beside_cut_or_whole(seed):
         )
         for one in problem.fleet
     )
-    settings = problem.settings.model_copy(update={"objective": "capacity", "time_limit_s": 600.0})
+    asked = {"objective": "capacity", "time_limit_s": 600.0}
+    settings = problem.settings.model_copy(update=asked | settings)
     workloads = tuple(
         one.model_copy(update={"rate_rps": one.rate_rps * draw.choice((0.2, 0.5))}) for one in problem.workloads
     )
