@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from support.system_calls import fault, text_of, watched
 
-from sliceplan.agent.files.durable_files import NotWrittenError, make_folder, remove_left_aside, write_durably
+from sliceplan.agent.files.durable_files import (
+    NotWrittenError,
+    make_folder,
+    remove_left_aside,
+    write_all,
+    write_durably,
+)
 from sliceplan.agent.files.guarded_folder import GuardedFolder
 from sliceplan.solver.model.errors import InputError
 
@@ -141,3 +147,21 @@ def test_no_descriptor_is_left_open(folder, tmp_path):
         folder.append("a", b"2\n")
         assert folder.read("a") == b"1\n2\n"
     assert len(list(Path("/proc/self/fd").iterdir())) == open_before
+
+
+@pytest.mark.parametrize(("told", "mode"), [({}, 0o644), ({"mode": 0o600}, 0o600)])
+def test_a_file_may_be_read_by_all_and_written_by_its_owner_unless_told(tmp_path, told, mode):
+    before = os.umask(0o077)
+    try:
+        write_durably(tmp_path / "a", "1", **told)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o7777 == mode
+
+
+def test_a_system_that_takes_nothing_more_is_full(monkeypatch):
+    """And is not asked for ever."""
+    monkeypatch.setattr(os, "pwrite", lambda _, left, offset: min(len(left), max(0, 3 - offset)))
+    write_all(-1, b"123")
+    with pytest.raises(OSError, match="No space left on device"):
+        write_all(-1, b"1234")
