@@ -15,6 +15,7 @@ from sliceplan.solver.api import check, planners_for, solve
 from sliceplan.solver.exact.dealt_costs.boxes import Boxes
 from sliceplan.solver.exact.dealt_costs.resident_points import resident_points
 from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Counted
 from sliceplan.solver.exact.shared_capacity.grown import grown
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
@@ -144,7 +145,7 @@ def test_units_that_go_to_others_leave_everybody_the_smallest_share():
     for sms in (2, 9):
         with least_sms(V100, sms):
             resolved = resolve(problem, shipped_profiles())
-        figures = Figures.of(resolved, resolved.mps[V100])
+        figures = Figures.of(resolved, resolved.mps[V100], Counted(resolved.required_rps, resolved.required_rps))
         start = figures.content([Resident(0, 4, 50.0), Resident(1, 4, 50.0)])
         found = grown(figures, start, np.ones(2), resolved.required_rps)
         smallest[sms] = min(one.percent for one in found.gpu.residents)

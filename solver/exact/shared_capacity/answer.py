@@ -165,9 +165,9 @@ class _Search:
 
     def __init__(self, resolved: ResolvedProblem, weights: Floats, deadline: float) -> None:
         self._resolved, self._weights, self._deadline = resolved, weights, deadline
-        self._fleet = contents_of_fleet(resolved)
+        self._fleet = contents_of_fleet(resolved, weights)
         self._counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
-        self._known = KnownContents(weights)
+        self._known = KnownContents(weights, resolved.required_rps)
         self._served: list[Content] = []
         """The plan of least cost."""
         self._plan: list[Content] = []

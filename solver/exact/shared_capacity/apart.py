@@ -17,7 +17,7 @@ from ...allocation.allocated import AllocatedGpu, renumbered
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from .asked_rows import AskedRows
-from .gpu_contents import Content, GpuContents
+from .gpu_contents import Content, Counted, GpuContents
 from .of_fleet import content_of
 from .prices import MasterPrices
 
@@ -108,7 +108,7 @@ def _carries_most(
         for own in of_type
         for one in own.limit(weights, charge, gap=1.0, cells=CELLS, deadline=deadline).contents[:1]
     ]
-    return max(found, key=lambda one: one.worth(weights, charge), default=None)
+    return max(found, key=lambda one: one.worth(Counted(weights, resolved.required_rps), weights, charge), default=None)
 
 
 def _without(fleet: Sequence[GpuContents], content: Content, gone: np.ndarray) -> Content | None:

@@ -112,7 +112,7 @@ class AskedRows:
         value
             Shape (content,).
         rates, replicas
-            Shape (content, workload): requests/s and residents of each.
+            Shape (content, workload): requests/s, of each replica up to the rate, and replicas.
         of_type, gpus
             Shape (type, content) and (type,): which GPU type each needs, and how many there are.
         """

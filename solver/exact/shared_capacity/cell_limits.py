@@ -2,7 +2,8 @@
 The most that any content of a cell is worth at given prices, for many cells at once.
 
 A resident of w is worth q_w h - r_w, with q_w >= 0 a price of a request/s, r_w one of a resident, and h what it
-carries. In a cell (cells.py) of contents of n_lo <= n <= n_hi residents that ask for lo_c <= T_c <= hi_c in channel c
+carries; beyond its rate less of q_w counts (`Counted`), but never less than nothing, so that it never falls with h. In
+a cell (cells.py) of contents of n_lo <= n <= n_hi residents that ask for lo_c <= T_c <= hi_c in channel c
 
     h of (w, b, u) is at most what it carries among n_lo residents that ask for lo: latency never falls with either
     sum of d_c over the residents is at most hi_c
@@ -75,7 +76,8 @@ class CellLimits:
         every = figures.choices
         alone = figures.carried_among(every, (0.0,) * len(every.demands), 1)
         # Who is worth nothing even alone is worth nothing in any cell.
-        self.hopeful = np.flatnonzero(price[every.workload] * alone - charge[every.workload] > 0)
+        value = figures.counted.value(price, every.workload, alone)
+        self.hopeful = np.flatnonzero(value - charge[every.workload] > 0)
 
     def opened(self, cell: Cell) -> OpenCell:
         """Returns a cell of which nothing is known."""
@@ -102,7 +104,7 @@ class CellLimits:
         new = list(dict.fromkeys(new))
         for residents, content in zip(new, self._figures.contents(new), strict=True):
             if content is not None:
-                worth = content.worth(self._price, self._charge)
+                worth = content.worth(self._figures.counted, self._price, self._charge)
                 self._found[residents] = worth, content
                 self.best = max(self.best, worth)
 
@@ -216,7 +218,7 @@ class _Cells:
         index = np.concatenate([one.choices for one in cells])
         cell = np.repeat(np.arange(len(cells)), [len(one.choices) for one in cells])
         choices = figures.choices.of(index)
-        value = price[choices.workload] * carried - charge[choices.workload]
+        value = figures.counted.value(price, choices.workload, carried) - charge[choices.workload]
         kept = (carried > 0) & (value > 0)
         return cls(
             index[kept],

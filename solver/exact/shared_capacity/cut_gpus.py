@@ -1,12 +1,12 @@
 """
 Contents of GPUs of a type that are cut by MIG or used whole, or of CPUs: partitions, each for one service.
 
-A partition of size k for workload w is worth v_wk = q_w T_wk - r_w at prices q of a request/s and r of a replica, where
-T_wk is what it carries, at least the rate of those who may have one replica only. A content of a cut with a_k
-partitions of size k is worth at most sum_k a_k max(0, max_w v_wk). That is exact unless a workload with one replica
-stands there twice; then who gets which partition is an assignment, of partitions to such workloads once each, or to the
-best of the others, or to nobody. Maximal cuts lose nothing, as what nobody needs stays empty. So the limit is what the
-best cut is worth: exact, but for rounding, for which it is a little greater.
+A partition of size k for workload w is worth v_wk: q_w T_wk - r_w at prices q of a request/s and r of a replica, less
+beyond its rate (`Counted`), where T_wk is what it carries, at least the rate of those who may have one replica only. A
+content of a cut with a_k partitions of size k is worth at most sum_k a_k max(0, max_w v_wk). That is exact unless a
+workload with one replica stands there twice; then who gets which partition is an assignment, of partitions to such
+workloads once each, or to the best of the others, or to nobody. Maximal cuts lose nothing, as what nobody needs stays
+empty. So the limit is what the best cut is worth: exact, but for rounding, for which it is a little greater.
 
 Of CPUs with too many divisions to list the even ones are known, than which none is worth more at any prices of
 partitions (performance/core_divisions.py). So the sum is a limit there, and an assignment none.
@@ -26,7 +26,7 @@ from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..mig.patterns import counts_of, patterns_of, used_cores
 from .figures import TOLERANCE
-from .gpu_contents import Content, ContentLimit
+from .gpu_contents import Content, ContentLimit, Counted
 
 ROUNDING = 1e-9
 """Part of what contents are worth by which sums may be rounded."""
@@ -44,6 +44,7 @@ class CutGpus:
     gpu: str
     capacity_rps: Floats
     """Shape (workload, size): what partitions of a size carry, 0 where that is less than they have to."""
+    counted: Counted
     once: np.ndarray
     """Shape (workload,): whether it may have one replica only."""
     cuts: tuple[Ints, ...]
@@ -54,7 +55,7 @@ class CutGpus:
     """Whether these are all maximal cuts."""
 
     @classmethod
-    def of_type(cls, resolved: ResolvedProblem, entry: FleetType) -> "CutGpus":
+    def of_type(cls, resolved: ResolvedProblem, entry: FleetType, counted: Counted) -> "CutGpus":
         """Returns those of a GPU type of the fleet."""
         once = np.array([one.max_replicas == 1 for one in resolved.problem.workloads], dtype=np.bool_)
         least_rps = np.where(once, resolved.required_rps * (1 - TOLERANCE), 0.0)
@@ -64,7 +65,7 @@ class CutGpus:
         units = [1 if one.gpu != entry.gpu.name else _units(one, entry) for one in resolved.sizes]
         cores = used_cores(resolved, entry)
         are_all = not cores or entry.parts(cores) is None
-        return cls(entry.gpu.name, carried, once, cuts, np.array(units, dtype=np.int64), are_all)
+        return cls(entry.gpu.name, carried, counted, once, cuts, np.array(units, dtype=np.int64), are_all)
 
     def has(self, content: Content) -> bool:
         """As the protocol says."""
@@ -91,7 +92,7 @@ class CutGpus:
         """As the protocol says; so few cuts are looked at in no time, whatever gap, cells and time are asked for."""
         del gap, cells, deadline
         found = self.near(price, charge, ())
-        most = max([known, *(one.worth(price, charge) for one in found)])
+        most = max([known, *(one.worth(self.counted, price, charge) for one in found)])
         if not self.are_all:
             best = np.maximum(self._value(price, charge).max(axis=0, initial=0.0), 0.0)
             most = max([most, *(float(best[cut].sum()) for cut in self.cuts)])
@@ -102,11 +103,13 @@ class CutGpus:
         del known
         value = self._value(price, charge)
         found = dict.fromkeys(content for cut in self.cuts if (content := self._best(value, cut)) is not None)
-        return sorted(found, key=lambda one: -one.worth(price, charge))
+        return sorted(found, key=lambda one: -one.worth(self.counted, price, charge))
 
     def _value(self, price: Floats, charge: Floats) -> Floats:
         """Returns what each partition is worth, shape (workload, size); -inf: it carries nothing."""
-        return np.where(self.capacity_rps > 0, price[:, None] * self.capacity_rps - charge[:, None], -np.inf)
+        workload = np.arange(len(price))[:, None]
+        value = self.counted.value(price, workload, self.capacity_rps)
+        return np.where(self.capacity_rps > 0, value - charge[:, None], -np.inf)
 
     def _best(self, value: Floats, cut: Ints) -> Content | None:
         """Returns the content of a cut that is worth most, where partitions are worth so much."""

@@ -158,5 +158,9 @@ def _worth(figures: Figures, choices: Choices, sets: _Sets, price: Floats, charg
             tuple(d[index] for d in choices.demands),
         )
         carried = figures.carried_beside(resident, tuple(sets.asked), sets.chosen.shape[1])
-        worth += np.where(carried > 0, price[resident.workload] * carried - charge[resident.workload], -np.inf)
+        worth += np.where(
+            carried > 0,
+            figures.counted.value(price, resident.workload, carried) - charge[resident.workload],
+            -np.inf,
+        )
     return worth

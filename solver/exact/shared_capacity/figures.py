@@ -15,7 +15,7 @@ from ...performance.carried_beside import carried_beside
 from ...performance.interference.prediction import Channels, Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
-from .gpu_contents import Content
+from .gpu_contents import Content, Counted
 
 TOLERANCE = 1e-9
 """Relative; a latency that is equal to its limit but for rounding keeps it."""
@@ -55,6 +55,7 @@ class Figures:
     limit_ms: Floats
     once: np.ndarray
     """Whether it may have one resident only."""
+    counted: Counted
     least_rps: Floats
     """
     Requests/s that a resident carries in any plan; of those with one resident their
@@ -62,11 +63,11 @@ class Figures:
     """
 
     @classmethod
-    def of(cls, resolved: ResolvedProblem, mps: MpsType) -> "Figures":
+    def of(cls, resolved: ResolvedProblem, mps: MpsType, counted: Counted) -> "Figures":
         """Returns them for a GPU type of the fleet."""
         once = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads])
         least_rps = np.where(once, resolved.required_rps * (1 - TOLERANCE), 0.0)
-        return cls(mps, resolved.limit_ms, once, least_rps)
+        return cls(mps, resolved.limit_ms, once, counted, least_rps)
 
     @cached_property
     def choices(self) -> Choices:

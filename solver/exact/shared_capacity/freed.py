@@ -16,7 +16,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats
 from .asked_rows import AskedRows
-from .gpu_contents import Content, GpuContents
+from .gpu_contents import Content, Counted, GpuContents
 from .known import KnownContents
 from .prices import MasterPrices
 from .program import best_mix, rank_of
@@ -66,7 +66,7 @@ def better_plans(
     prices = known.prices(asked, gpus)
     fruitless = 0
     while time.monotonic() < deadline and fruitless < TRIES + TRIES_OF_EACH * len(now):
-        losses = _losses(now, weights, prices, known.most(prices, gpus))
+        losses = _losses(now, weights, asked.rate_rps, prices, known.most(prices, gpus))
         order = sorted(range(len(now)), key=lambda i: -(draw.random() ** (1 / losses[i])))
         freed = set(order[: draw.randint(*FREED)])
         kept = [one for i, one in enumerate(now) if i not in freed]
@@ -90,7 +90,9 @@ def better_plans(
             yield now
 
 
-def _losses(plan: Sequence[Content], weights: Floats, prices: MasterPrices, most: Mapping[str, float]) -> Floats:
+def _losses(
+    plan: Sequence[Content], weights: Floats, rate_rps: Floats, prices: MasterPrices, most: Mapping[str, float]
+) -> Floats:
     """
     Returns what the GPUs of a plan lack at prices of the best contents, shape (GPU,).
 
@@ -99,5 +101,6 @@ def _losses(plan: Sequence[Content], weights: Floats, prices: MasterPrices, most
     if not plan:
         return np.zeros(0)
     price, charge = prices.of(weights)
-    lack = np.array([most[one.gpu.gpu] - one.worth(price, charge) for one in plan])
+    counted = Counted(weights, rate_rps)
+    lack = np.array([most[one.gpu.gpu] - one.worth(counted, price, charge) for one in plan])
     return np.asarray(np.maximum(lack, 0.0) / (float(lack.mean()) or 1.0) + ANY)

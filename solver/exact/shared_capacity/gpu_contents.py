@@ -28,14 +28,42 @@ class Content:
         carried = np.array(self.carried, dtype=np.float64)
         return np.asarray(np.bincount(self.gpu.workloads, weights=carried, minlength=workloads), dtype=np.float64)
 
-    def worth(self, price: Floats, charge: Floats) -> float:
+    def rates_up_to(self, most_rps: Floats) -> Floats:
+        """Returns the same where each replica counts for so much at most, shape (workload,)."""
+        workloads = np.array(self.gpu.workloads, dtype=np.int64)
+        carried = np.minimum(np.array(self.carried, dtype=np.float64), most_rps[workloads])
+        return np.asarray(np.bincount(workloads, weights=carried, minlength=len(most_rps)), dtype=np.float64)
+
+    def worth(self, counted: "Counted", price: Floats, charge: Floats) -> float:
         """Returns what it is worth at prices of a request/s and of a replica, shape (workload,)."""
-        there = zip(self.gpu.workloads, self.carried, strict=True)
-        return sum(float(price[w]) * rps - float(charge[w]) for w, rps in there)
+        workloads = np.array(self.gpu.workloads, dtype=np.int64)
+        carried = np.array(self.carried, dtype=np.float64)
+        return float((counted.value(price, workloads, carried) - charge[workloads]).sum())
 
     def replicas(self, workloads: int) -> Ints:
         """Returns how many replicas each workload has, shape (workload,)."""
         return np.bincount(self.gpu.workloads, minlength=workloads)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """
+    What a replica's requests/s are worth; arrays have the shape (workload,).
+
+    A price of a request/s is what it counts and what is paid for the rate, which is paid up to the rate and no further
+    (prices.py).
+    """
+
+    weights: Floats
+    """What a request/s counts."""
+    rate_rps: Floats
+    """inf: all is paid for."""
+
+    def value(self, price: Floats, workload: Ints, rps: Floats) -> Floats:
+        """Returns what replicas that carry so much are worth; it never falls with what they carry."""
+        counts = np.minimum(price, self.weights)
+        paid = (price - counts)[workload] * np.minimum(rps, self.rate_rps[workload])
+        return np.asarray(counts[workload] * rps + paid)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ SURE = 1e-6
 def is_impossible(resolved: ResolvedProblem, *, deadline: float) -> bool:
     """Tells whether it is proven that no plan carries the rates; every GPU type has a count."""
     counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
-    asked, fleet = AskedRows.of(resolved), contents_of_fleet(resolved)
     nothing = np.zeros(len(resolved.required_rps))
-    known = KnownContents(nothing)
+    asked, fleet = AskedRows.of(resolved), contents_of_fleet(resolved, nothing)
+    known = KnownContents(nothing, resolved.required_rps)
     # What is missing costs as much of each: a rate, or its only replica.
     prices = MasterPrices(np.where(asked.once, 0.0, 1 / asked.rate_rps), nothing, np.where(asked.once, 1.0, 0.0))
     cells = CELLS

@@ -14,12 +14,13 @@ from .prices import MasterPrices
 class KnownContents:
     """Contents in the order in which they came, each once."""
 
-    def __init__(self, weights: Floats) -> None:
-        """Begins with none; `weights`, shape (workload,): what a request/s counts."""
-        self._weights = weights
+    def __init__(self, weights: Floats, rate_rps: Floats) -> None:
+        """Begins with none; shape (workload,): what a request/s counts, and the rates up to which others are paid."""
+        self._weights, self._rate_rps = weights, rate_rps
         self._contents: dict[AllocatedGpu, Content] = {}
         # Shape (content or more, workload): places that are free come last.
         self._rates, self._replicas = np.zeros((0, len(weights))), np.zeros((0, len(weights)))
+        self._paid = np.zeros((0, len(weights)))
 
     def __len__(self) -> int:
         return len(self._contents)
@@ -39,13 +40,16 @@ class KnownContents:
                     more = np.zeros((max(at, 64), n))
                     self._rates = np.concatenate([self._rates, more])
                     self._replicas = np.concatenate([self._replicas, more])
+                    self._paid = np.concatenate([self._paid, more])
                 self._rates[at], self._replicas[at] = one.rates(n), one.replicas(n)
+                self._paid[at] = one.rates_up_to(self._rate_rps)
 
     def worth(self, prices: MasterPrices) -> Floats:
         """Returns what each is worth at prices, shape (content,)."""
-        price, charge = prices.of(self._weights)
+        _, charge = prices.of(self._weights)
         number = len(self)
-        return np.asarray(self._rates[:number] @ price - self._replicas[:number] @ charge, dtype=np.float64)
+        counted = self._rates[:number] @ self._weights + self._paid[:number] @ prices.of_rate
+        return np.asarray(counted - self._replicas[:number] @ charge, dtype=np.float64)
 
     def most(self, prices: MasterPrices, gpus: Iterable[str]) -> dict[str, float]:
         """Returns GPU type -> what the most valuable content of it is worth, not below 0."""
@@ -79,9 +83,8 @@ class KnownContents:
         rows = np.arange(len(self)) if usable is None else np.flatnonzero(usable)
         names = [one.gpu.gpu for one in self._contents.values()]
         of_type = np.array([[float(names[i] == gpu) for i in rows] for gpu in gpus]).reshape(len(gpus), -1)
-        rates = self._rates[rows]
         there = np.array([float(own) for own in gpus.values()])
-        return asked.prices(rates @ self._weights, rates, self._replicas[rows], of_type, there)
+        return asked.prices(self._rates[rows] @ self._weights, self._paid[rows], self._replicas[rows], of_type, there)
 
     def add_near(
         self,

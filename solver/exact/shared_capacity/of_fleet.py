@@ -9,14 +9,15 @@ from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from .cut_gpus import CutGpus
 from .figures import Figures
-from .gpu_contents import Content, GpuContents
+from .gpu_contents import Content, Counted, GpuContents
 from .shared_gpus import SharedGpus
 
 
-def contents_of_fleet(resolved: ResolvedProblem) -> list[GpuContents]:
+def contents_of_fleet(resolved: ResolvedProblem, weights: Floats) -> list[GpuContents]:
     """Returns them; a type that may be both cut and shared by MPS has contents of both kinds."""
-    found: list[GpuContents] = [SharedGpus(Figures.of(resolved, mps)) for mps in resolved.mps.values()]
-    cut = [CutGpus.of_type(resolved, entry) for entry in resolved.fleet]
+    counted = Counted(weights, resolved.required_rps)
+    found: list[GpuContents] = [SharedGpus(Figures.of(resolved, mps, counted)) for mps in resolved.mps.values()]
+    cut = [CutGpus.of_type(resolved, entry, counted) for entry in resolved.fleet]
     return [*found, *(one for one in cut if one.cuts)]
 
 

@@ -1,20 +1,24 @@
 """
 What prices of rates and replicas prove of most capacity under MPS.
 
-Data: contents p of GPUs of type g with h_pw requests/s and m_pw residents of w; N_g GPUs; rates R_w; a_w > 0 what a
-request/s counts; least and greatest replicas m_w, M_w. With whole z_p >= 0
+Data: contents p of GPUs of type g with m_pw replicas of w, which carry h requests/s each, h_pw together; N_g GPUs;
+rates R_w; a_w >= 0 what a request/s counts; least and greatest replicas m_w, M_w. With whole z_p >= 0
 
     max  sum_p sum_w a_w h_pw z_p
-    s.t. sum_p h_pw z_p >= R_w,   m_w <= sum_p m_pw z_p <= M_w   for every w,   sum_{p of g} z_p <= N_g   for every g
+    s.t. sum_p k_pw z_p >= R_w,   m_w <= sum_p m_pw z_p <= M_w   for every w,   sum_{p of g} z_p <= N_g   for every g
+
+where k_pw is the sum of min(h, R_w) over its replicas of w. Every plan keeps that: a replica that carries all of the
+rate is enough by itself, and if none does all carry what they count for. So a part of a content that carries much more
+than the rate does not do for all of it, as it would if h_pw stood there.
 
 For any y, r, s >= 0 every plan, of whatever contents, has at most
 
     sum_g N_g V_g - sum_w y_w R_w + sum_w r_w M_w - sum_w s_w m_w
 
-where V_g >= 0 is at least what any content of g is worth at (a_w + y_w) a request/s less r_w - s_w a resident: the
-plan's value is at most sum_p z_p sum_w ((a_w + y_w) h_pw - (r_w - s_w) m_pw) - sum y R + sum r M - sum s m, as rates
-and replicas are kept. V_g is that of content_limit.py. Good prices are those of a linear program over known contents
-(asked_rows.py).
+where V_g >= 0 is at least what any content of g is worth at a_w a request/s, y_w more up to R_w of each replica, less
+r_w - s_w a replica: the plan's value is at most sum_p z_p sum_w (a_w h_pw + y_w k_pw - (r_w - s_w) m_pw) - sum y R
++ sum r M - sum s m, as rates and replicas are kept. V_g is that of content_limit.py or cut_gpus.py. Good prices are
+those of a linear program over known contents (asked_rows.py).
 """
 
 from collections.abc import Mapping

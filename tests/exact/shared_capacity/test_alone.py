@@ -11,6 +11,8 @@ from sliceplan.solver.exact.shared_capacity import alone
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
+
 
 def priced(table, once, weights, required, gpus):
     """Returns the prices for requests/s alone by units, shape (workload, unit), of one GPU type."""
@@ -67,7 +69,7 @@ def test_alone_a_resident_carries_the_most_of_its_batches_that_are_in_time(seed)
         problem, profiles = drawn(seed)
         resolved = resolve(problem, profiles)
         for mps in resolved.mps.values():
-            figures = Figures.of(resolved, mps)
+            figures = Figures.of(resolved, mps, all_paid(len(resolved.required_rps)))
             found = alone.carried_alone(figures)
             for w, units in product(range(len(problem.workloads)), range(1, mps.capacity_units + 1)):
                 most = 0.0

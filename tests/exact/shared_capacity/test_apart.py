@@ -22,13 +22,15 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.igniter import hosted
 
+from .paid import all_paid
+
 N = 10
 
 
 def planned(seed, most, gpus):
     """Returns a drawn problem of ten services on so many V100s, its figures, and a plan of least cost as contents."""
     resolved = resolve(freely_shared(N, seed, most, gpus), shipped_profiles())
-    (figures,) = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
+    (figures,) = [Figures.of(resolved, mps, all_paid(N)) for mps in resolved.mps.values()]
     cheap = solve_mixed_fleet(resolved, time_limit_s=2).gpus
     return resolved, figures, [figures.content(one.residents) for one in cheap]
 

@@ -88,7 +88,7 @@ def test_a_cell_is_limited_by_the_best_of_its_contents_where_they_have_one_numbe
             # What is worth no more than a content that is known, of this cell or of another, is not told apart.
             assert found.limit <= max(most, search.best) * (1 + 1e-6), seed
             exact += most > 0
-            noted += any(one.worth(price, charge) == pytest.approx(most) for one in search.contents())
+            noted += any(one.worth(figures.counted, price, charge) == pytest.approx(most) for one in search.contents())
     # Of contents with memory for all, that which is worth so much is kept.
     assert (exact > 5 and noted > 3) or fewer, (exact, noted)
 

@@ -60,7 +60,7 @@ def test_sets_are_noted_once_and_without_who_is_there_too_often():
             assert len(met) == 1
             search.note([[one], [one], [one, one]])
             assert len(search.contents()) == 1 + (not figures.once[w])
-            worth = [content.worth(price, charge) for content in search.contents()]
+            worth = [content.worth(figures.counted, price, charge) for content in search.contents()]
             assert worth == sorted(worth, reverse=True)
             assert search.best == max(0.0, *worth)
             judged += bool(figures.once[w])

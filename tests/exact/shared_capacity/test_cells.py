@@ -10,6 +10,8 @@ from sliceplan.solver.exact.shared_capacity.cells import Cell, first_cells, grea
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
+
 
 @pytest.mark.parametrize(
     ("total", "at"),
@@ -42,7 +44,7 @@ def test_first_cells_have_every_number_of_residents_and_all_that_so_many_may_ask
         problem, profiles = drawn(seed)
         resolved = resolve(problem, profiles)
         for mps in resolved.mps.values():
-            figures = Figures.of(resolved, mps)
+            figures = Figures.of(resolved, mps, all_paid(len(resolved.required_rps)))
             cells = first_cells(figures)
             numbers = [n for cell in cells for n in range(cell.residents[0], cell.residents[1] + 1)]
             assert numbers == list(range(1, len(numbers) + 1))

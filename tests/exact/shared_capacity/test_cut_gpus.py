@@ -16,6 +16,8 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
+
 SIZES = 3
 CUTS = ((0,), (1, 1), (1, 2, 2))
 
@@ -27,7 +29,7 @@ def drawn(seed, workloads=4):
     carried[draw.random(carried.shape) < 0.2] = 0.0
     cuts = tuple(np.array(cut) for cut in CUTS)
     once = draw.random(workloads) < 0.5
-    return CutGpus("A", carried, once, cuts, np.array([7, 3, 1])), draw
+    return CutGpus("A", carried, all_paid(workloads), once, cuts, np.array([7, 3, 1])), draw
 
 
 def every_way(gpus):
@@ -52,7 +54,7 @@ def test_the_limit_is_what_the_best_way_to_fill_a_cut_is_worth(seed):
     most = max(sum(price[w] * gpus.capacity_rps[w, k] - charge[w] for w, k in there) for there in every_way(gpus))
     found = limit(gpus, price, charge)
     assert most <= found.limit <= max(most, 0.0) * (1 + 1e-8)
-    worth = [one.worth(price, charge) for one in found.contents]
+    worth = [one.worth(all_paid(4), price, charge) for one in found.contents]
     assert worth == sorted(worth, reverse=True)
     for one in found.contents:
         there = [(segment.workload, segment.size) for segment in one.gpu.segments]
@@ -86,7 +88,7 @@ def test_units_of_a_cpu_are_parts_of_its_cores():
     fleet = [{"cpu": "EPYC-7763", "count": 1, "price_per_hour": 1.0}]
     data = {"version": 1, "name": "cores", "fleet": fleet, "workloads": services, "profiles": [profile]}
     resolved = resolve(Problem.model_validate(data), [])
-    gpus = CutGpus.of_type(resolved, resolved.fleet[0])
+    gpus = CutGpus.of_type(resolved, resolved.fleet[0], all_paid(len(resolved.required_rps)))
     assert gpus.carried_alone().tolist() == [[80.0, 0.0, 160.0, 0.0, 0.0, 0.0, 320.0]]
 
 
@@ -126,7 +128,7 @@ def test_units_are_compute_slices_and_those_with_one_replica_carry_all_of_their_
     fleet = [{"gpu": "A100-80GB", "sharing": ["mig"], "count": 1}]
     problem = Problem.model_validate({"version": 1, "name": "cut", "fleet": fleet, "workloads": services})
     resolved = resolve(problem, shipped_profiles())
-    gpus = CutGpus.of_type(resolved, resolved.fleet[0])
+    gpus = CutGpus.of_type(resolved, resolved.fleet[0], all_paid(len(resolved.required_rps)))
     carried = {size.name: rps for size, rps in zip(resolved.sizes, resolved.capacity_rps[1].tolist(), strict=True)}
     alone = gpus.carried_alone()
     assert alone.shape == (2, 7)

@@ -15,6 +15,8 @@ from sliceplan.solver.exact.shared_capacity.each_content import best_content
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
+
 CHOICES = 14
 
 
@@ -39,7 +41,7 @@ def looked_at(seed, number):
     )
     if not resolved.mps:
         return None
-    figures = Figures.of(resolved, next(iter(resolved.mps.values())))
+    figures = Figures.of(resolved, next(iter(resolved.mps.values())), all_paid(len(resolved.required_rps)))
     every = figures.choices
     if not len(every):
         return None

@@ -10,6 +10,8 @@ from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.exact.shared_capacity.figures import Choices, Figures
 from sliceplan.solver.exact.shared_capacity.gpu_contents import Content
 
+from .paid import all_paid
+
 WORK = np.array([40.0, 90.0, 10.0, 60.0])
 """Milliseconds of a request on a whole GPU alone."""
 ASKS = np.array([1.0, 2.0, 3.0, 0.5])
@@ -63,7 +65,7 @@ def figures(*, clients=4, memory_mib=6.0, once=(False,) * 4, rates=(1.0,) * 4, l
     resolved = SimpleNamespace(
         problem=SimpleNamespace(workloads=workloads), required_rps=np.array(rates), limit_ms=limit_ms
     )
-    return Figures.of(resolved, mps)
+    return Figures.of(resolved, mps, all_paid(len(resolved.required_rps)))
 
 
 def alone(w, batch, units, least=0.0):
@@ -221,4 +223,4 @@ def test_many_contents_are_told_as_each_alone_and_what_they_ask_for():
     assert found.contents([]) == []
     price, charge = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 0.0, -1.0, 0.0])
     content = Content(MpsGpu("A", tuple(Resident(w, 1, 25.0) for w in (2, 0, 2))), (5.0, 1.5, 7.0))
-    assert content.worth(price, charge) == pytest.approx(3 * 12 + 2 + 1.5 - 0.5)
+    assert content.worth(all_paid(4), price, charge) == pytest.approx(3 * 12 + 2 + 1.5 - 0.5)

@@ -18,6 +18,8 @@ from sliceplan.solver.exact.shared_capacity.shared_gpus import SharedGpus
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
+
 N, GPUS = 12, 6
 ONES = np.ones(N)
 
@@ -25,9 +27,9 @@ ONES = np.ones(N)
 def begun(seed, most):
     """Returns what is asked, GPUs, known contents, what is near, and a plan of least cost."""
     resolved = resolve(freely_shared(N, seed, most, GPUS), shipped_profiles())
-    (figures,) = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
+    (figures,) = [Figures.of(resolved, mps, all_paid(N)) for mps in resolved.mps.values()]
     plan = [figures.content(one.residents) for one in solve_mixed_fleet(resolved, time_limit_s=1).gpus]
-    known = KnownContents(ONES)
+    known = KnownContents(ONES, np.full(N, np.inf))
     known.add(plan)
     gpu = figures.mps.gpu
     return AskedRows.of(resolved), {gpu: GPUS}, known, [SharedGpus(figures)], plan
@@ -72,12 +74,12 @@ def test_gpus_that_lack_most_are_freed_most_often():
     known.add(best)
     prices = known.prices(asked, gpus)
     price, charge = prices.of(ONES)
-    worth = [one.worth(price, charge) for one in plan]
-    losses = module._losses(plan, ONES, prices, known.most(prices, gpus))
+    worth = [one.worth(all_paid(N), price, charge) for one in plan]
+    losses = module._losses(plan, ONES, np.full(N, np.inf), prices, known.most(prices, gpus))
     assert np.argsort(losses, kind="stable").tolist() == np.argsort(-np.array(worth), kind="stable").tolist()
     assert losses.min() >= module.ANY
     assert losses.mean() == pytest.approx(1 + module.ANY)
-    assert module._losses([], ONES, prices, {}).tolist() == []
+    assert module._losses([], ONES, ONES, prices, {}).tolist() == []
 
 
 def test_a_plan_need_not_use_every_type_of_which_contents_are_known():

@@ -39,7 +39,7 @@ def tried(monkeypatch):
     """Returns a function that gives each try's answer: tries, plans found, and what was asked of contents nearby."""
 
     def run(answer, asked):
-        known = KnownContents(WEIGHTS)
+        known = KnownContents(WEIGHTS, np.full(2, np.inf))
         known.add([*PLAN, *OTHERS, TOO_MANY])
         tries, nearby = [], []
 

@@ -13,6 +13,7 @@ from sliceplan.solver.exact.shared_capacity.of_fleet import more_of_all
 from sliceplan.solver.exact.shared_capacity.shared_gpus import SharedGpus
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
 from .test_shared_capacity import counted
 
 # Of which GPUs hold several residents.
@@ -29,7 +30,7 @@ def drawn(seed, number):
     """Returns figures of the first GPU type of a drawn problem, and contents of a few residents, mostly of several."""
     problem, profiles = counted(seed)
     resolved = resolve(problem, profiles)
-    figures = Figures.of(resolved, resolved.mps[problem.fleet[0].gpu])
+    figures = Figures.of(resolved, resolved.mps[problem.fleet[0].gpu], all_paid(len(resolved.required_rps)))
     draw, mps, choices = np.random.default_rng(seed), figures.mps, figures.choices
     found = []
     for turn in range(100):

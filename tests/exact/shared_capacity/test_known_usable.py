@@ -20,7 +20,7 @@ NOTHING = MasterPrices(np.zeros(2), np.zeros(2), np.zeros(2))
 
 @pytest.fixture
 def known():
-    found = KnownContents(WEIGHTS)
+    found = KnownContents(WEIGHTS, np.full(2, np.inf))
     found.add([ONE, TWO, MIXED, OTHER])
     return found
 
@@ -49,7 +49,7 @@ def test_the_best_of_those_that_are_usable(known):
 def test_prices_are_those_of_the_contents_that_are_usable_alone(known):
     """One GPU of a type: who is on both of them goes without where it has no other."""
     asked, gpus = problem([20.0, 6.0], [(1, None), (1, None)]), {"a": 2, "b": 1}
-    some = KnownContents(WEIGHTS)
+    some = KnownContents(WEIGHTS, np.full(2, np.inf))
     some.add([ONE, OTHER])
     of_some = known.prices(asked, gpus, np.array([True, False, False, True]))
     for own, other in zip(vars(of_some).values(), vars(some.prices(asked, gpus)).values(), strict=True):

@@ -17,13 +17,15 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.igniter import hosted
 
+from .paid import all_paid
+
 N = 10
 
 
 def planned(seed, replicas=1):
     """Returns a drawn problem under MPS with so many replicas at most, what residents carry, and its cheapest plan."""
     resolved = resolve(freely_shared(N, seed, (replicas,)), shipped_profiles())
-    figures = Figures.of(resolved, next(iter(resolved.mps.values())))
+    figures = Figures.of(resolved, next(iter(resolved.mps.values())), all_paid(len(resolved.required_rps)))
     found = solve_mixed_fleet(resolved, hosted, time_limit_s=30.0)
     return resolved, figures, [one for one in found.gpus if isinstance(one, MpsGpu)]
 

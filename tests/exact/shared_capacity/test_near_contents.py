@@ -10,12 +10,14 @@ from sliceplan.solver.exact.shared_capacity.near_contents import NearContents
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
+from .paid import all_paid
+
 N = 8
 
 
 def figures_of(seed, most):
     resolved = resolve(freely_shared(N, seed, (most,), 4), shipped_profiles())
-    (figures,) = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
+    (figures,) = [Figures.of(resolved, mps, all_paid(N)) for mps in resolved.mps.values()]
     return figures
 
 
@@ -37,19 +39,19 @@ def test_better_contents_are_found_beside_poor_ones_and_all_are_what_they_say(se
             for i in alone
         ]
     )
-    begun = most_worth = max(one.worth(price, charge) for one in known)
+    begun = most_worth = max(one.worth(all_paid(N), price, charge) for one in known)
     for _ in range(4):
         found = near.found(price, charge, known[:6])
-        worth = [one.worth(price, charge) for one in found]
+        worth = [one.worth(all_paid(N), price, charge) for one in found]
         assert worth == sorted(worth, reverse=True)
         for one in found:
             assert figures.content(one.gpu.residents) == one
             there = one.gpu.workloads
             assert 0 not in there
             assert most is None or len(set(there)) == len(there)
-        known = sorted([*known, *found], key=lambda one: -one.worth(price, charge))
-        assert known[0].worth(price, charge) >= most_worth
-        most_worth = known[0].worth(price, charge)
+        known = sorted([*known, *found], key=lambda one: -one.worth(all_paid(N), price, charge))
+        assert known[0].worth(all_paid(N), price, charge) >= most_worth
+        most_worth = known[0].worth(all_paid(N), price, charge)
     assert most_worth > 1.05 * begun
 
 

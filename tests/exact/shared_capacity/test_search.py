@@ -73,7 +73,7 @@ class Told:
 
         self.fleet = [Own(gpu) for gpu in figures]
         self.patch(module, "SharedGpus", Own)
-        self.patch(module, "contents_of_fleet", lambda _: self.fleet)
+        self.patch(module, "contents_of_fleet", lambda *_: self.fleet)
         self.patch(module, "prices_of_units", lambda *_: prices(0.0, 0.0))
         self.search = module._Search(self.resolved, np.ones(2), inf)
 
@@ -154,7 +154,8 @@ def test_a_question_begins_at_what_is_known_and_few_of_its_contents_are_kept(tol
     search = one.begun(SMALL, GREAT)
     one.contents = [content("A", 100.0 - i, 1.0) for i in range(60)]
     search._ask(prices(1.0, 0.0), inf, cells=7, gap=0.5)
-    assert one.asked[-1] == ("A", [2.0, 1.0], 2 * 20.0 + 15.0, 0.5, 7)
+    # Of 20 requests/s of the first service its rate of 5 is paid for.
+    assert one.asked[-1] == ("A", [2.0, 1.0], 20.0 + 5.0 + 15.0, 0.5, 7)
     assert one.asked[0] == ("A", [1.0, 1.0], 0.0, module.GAP, module.CELLS)
     assert search._known.all() == [SMALL, GREAT, *one.contents[: module.KEPT]]
 

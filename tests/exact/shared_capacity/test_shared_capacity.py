@@ -18,8 +18,11 @@ from sliceplan.solver.check import check
 from sliceplan.solver.exact.shared_capacity import answer
 from sliceplan.solver.exact.shared_capacity.content_limit import content_limit
 from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.exact.shared_capacity.gpu_contents import Counted
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
+
+from .paid import all_paid
 
 SAME = 1e-6
 
@@ -172,13 +175,40 @@ def test_no_content_is_worth_more_than_its_limit(seed):
         Task(w, None, oracle.required[w] if one.max_replicas == 1 else 1e-12) for w, one in enumerate(problem.workloads)
     ]
     of_gpu = contents(oracle, tasks, [one.max_replicas or 99 for one in problem.workloads], gpu)
-    figures = Figures.of(resolved, resolved.mps[gpu])
+    figures = Figures.of(resolved, resolved.mps[gpu], all_paid(n))
     for cells in (1, 30, 200):
         price = draw.uniform(0, 1, n)
         charge = draw.choice((-1, 0, 1), n) * draw.uniform(0, 200, n)
         most = max(float(price @ rates - charge @ residents) for rates, residents in of_gpu)
         found = content_limit(figures, price, charge, gap=0.0, cells=cells, deadline=time.monotonic() + 60)
         assert found.limit >= most * (1 - SAME), (seed, cells)
+
+
+@pytest.mark.parametrize("seed", [2, 6, 18, 32])
+def test_no_content_is_worth_more_than_its_limit_where_rates_are_paid_for_and_no_more(seed):
+    """Property: of every set of residents, each worth what it carries, and its price up to the rate."""
+    problem, profiles = counted(seed)
+    resolved = resolve(problem, profiles)
+    draw = np.random.default_rng(seed)
+    n, gpu = len(problem.workloads), problem.fleet[0].gpu
+    oracle = Oracle(problem, profiles, STRICT)
+    tasks = [
+        Task(w, None, oracle.required[w] if one.max_replicas == 1 else 1e-12) for w, one in enumerate(problem.workloads)
+    ]
+    sets = list(oracle.served(gpu, tasks, [one.max_replicas or 99 for one in problem.workloads]))
+    for cells in (1, 30, 200):
+        weights, rates = draw.uniform(0, 1, n), draw.uniform(0, 1, n) * max(max(rps) for _, rps in sets)
+        paid, charge = draw.uniform(0, 3, n), draw.choice((-1, 0, 1), n) * draw.uniform(0, 200, n)
+        most = max(
+            sum(weights[w] * h + paid[w] * min(h, rates[w]) - charge[w] for w, h in zip(members, rps, strict=True))
+            for members, rps in sets
+        )
+        figures = Figures.of(resolved, resolved.mps[gpu], Counted(weights, rates))
+        found = content_limit(figures, weights + paid, charge, gap=0.0, cells=cells, deadline=time.monotonic() + 60)
+        assert found.limit >= most * (1 - SAME), (seed, cells)
+        assert max((one.worth(figures.counted, weights + paid, charge) for one in found.contents), default=0.0) <= (
+            max(most, 0.0) * (1 + 1e-4)
+        )
 
 
 def test_what_is_not_looked_for_under_mps_is_refused_by_name():
@@ -198,7 +228,7 @@ def test_a_limit_is_as_many_times_greater_as_the_prices(times):
     """Whatever unit prices have, nothing is worth more or less than it is."""
     problem, profiles = counted(6)
     resolved = resolve(problem, profiles)
-    figures = Figures.of(resolved, resolved.mps[problem.fleet[0].gpu])
+    figures = Figures.of(resolved, resolved.mps[problem.fleet[0].gpu], all_paid(len(resolved.required_rps)))
     price = np.random.default_rng(6).uniform(0.2, 1, len(problem.workloads))
     nothing = np.zeros(len(price))
     limits = [
@@ -216,7 +246,7 @@ def test_no_content_has_more_residents_than_a_gpu_has_clients(seed):
     mps = resolved.mps[problem.fleet[0].gpu]
     n = len(problem.workloads)
     for clients in (1, 2):
-        figures = Figures.of(resolved, replace(mps, clients=clients))
+        figures = Figures.of(resolved, replace(mps, clients=clients), all_paid(n))
         price, charge = np.full(n, 1e-6), np.full(n, -10.0)
         found = content_limit(figures, price, charge, gap=0.0, cells=60, deadline=time.monotonic() + 60)
         assert max(len(content.gpu.residents) for content in found.contents) == clients
