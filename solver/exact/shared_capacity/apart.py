@@ -108,7 +108,8 @@ def _carries_most(
         for own in of_type
         for one in own.limit(weights, charge, gap=1.0, cells=CELLS, deadline=deadline).contents[:1]
     ]
-    return max(found, key=lambda one: one.worth(Counted(weights, resolved.required_rps), weights, charge), default=None)
+    counted = Counted(weights, resolved.required_rps)
+    return max(found, key=lambda one: one.worth(counted, weights, charge), default=None)
 
 
 def _without(fleet: Sequence[GpuContents], content: Content, gone: np.ndarray) -> Content | None:

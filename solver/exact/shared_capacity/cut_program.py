@@ -20,7 +20,7 @@ from ortools.math_opt.python import mathopt
 from ...allocation.allocated import CutGpu, Segment
 from ...performance.interference.prediction import Floats, Ints
 from .cut_gpus import CutGpus
-from .gpu_contents import Content
+from .gpu_contents import Content, GpuContents
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class CutVariables:
 
 
 def cut_variables(
-    model: mathopt.Model, fleet: Sequence[object], gpus: Mapping[str, int], most: Floats
+    model: mathopt.Model, fleet: Sequence[GpuContents], gpus: Mapping[str, int], most: Floats
 ) -> list[CutVariables]:
     """Adds those of every GPU type that may be cut."""
     cut = [one for one in fleet if isinstance(one, CutGpus)]
