@@ -11,6 +11,7 @@ from problems.mps_draws import small_gpus
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.exact.shared_capacity.impossible import is_impossible
+from sliceplan.solver.model.judged import carried_rps
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
 
@@ -69,3 +70,26 @@ def test_of_least_cost_too_it_is_said_that_no_plan_is_possible():
     plan = solve(problem, profiles=profiles)
     assert plan.status is Status.INFEASIBLE
     assert plan.search.stopped == "infeasible"
+
+
+@pytest.mark.parametrize("draw", [counted, beside_cut_or_whole])
+def test_rates_that_a_plan_carries_to_the_last_request_are_not_too_much(draw):
+    """Property: of what plans of most capacity carry, asked for as rates, nothing is proven impossible or below it."""
+    tight = 0
+    for seed in (2, 3, 12, 18, 22, 28, 30, 31):
+        problem, profiles = draw(seed)
+        settings = problem.settings.model_copy(update={"time_limit_s": 3.0})
+        problem = problem.model_copy(update={"settings": settings})
+        plan = solve(problem, profiles=profiles)
+        if not plan.gpus:
+            continue
+        carried, more = carried_rps(plan), 1 + settings.headroom
+        workloads = tuple(one.model_copy(update={"rate_rps": carried[one.name] / more}) for one in problem.workloads)
+        asked = problem.model_copy(update={"workloads": workloads})
+        assert not is_impossible(resolve(asked, profiles), deadline=time.monotonic() + 5), seed
+        again = solve(asked, profiles=profiles)
+        assert again.status is not Status.INFEASIBLE, seed
+        limit = again.capacity.limit
+        assert limit is None or limit >= plan.capacity.value * (1 - 1e-6), seed
+        tight += 1
+    assert tight >= 4
