@@ -34,7 +34,7 @@ from .gpu_contents import Content
 from .known import KnownContents
 from .least_cost_prices import prices_of_least_cost
 from .of_fleet import content_of, contents_of_fleet, more_of_all
-from .prices import MasterPrices, limit_at
+from .prices import MasterPrices, is_of_no_plan, limit_at
 from .program import value_of
 from .shared_gpus import SharedGpus
 
@@ -88,9 +88,6 @@ ANY = 1.0
 
 KEPT = 400
 """Contents of one question that are kept, the most valuable ones."""
-
-SURE = 1e-6
-"""Part of what rates count by which a limit has to be below it for there to be no plan."""
 
 SOLVER = "contents by prices, HiGHS through MathOpt"
 
@@ -222,15 +219,10 @@ class _Search:
 
     @property
     def is_infeasible(self) -> bool:
-        """
-        Whether no plan carries the rates.
-
-        Any that does counts at least what they count, so a limit below that is one of no plan; far enough below, as
-        rates that are met but for rounding count as met.
-        """
-        asked = float(self._weights @ self._resolved.required_rps)
-        priced = float(self._prices.of_rate @ self._resolved.required_rps)
-        return not self._plan and self._limit < asked - SURE * (asked + priced)
+        """Whether it is proven that no plan carries the rates."""
+        counted = float(self._weights @ self._resolved.required_rps)
+        paid = float(self._prices.of_rate @ self._resolved.required_rps)
+        return not self._plan and is_of_no_plan(self._limit, counted, paid)
 
     @property
     def is_done(self) -> bool:
@@ -277,13 +269,7 @@ class _Search:
 
     def _ask(self, prices: MasterPrices, end: float, *, cells: int, gap: float) -> None:
         """Asks what a content is worth at prices: a limit, and contents."""
-        price, charge = prices.of(self._weights)
-        worth = self._known.most(prices, self._counts)
-        for one in self._fleet:
-            # Of a type that is shared in several ways, what contents of any of them are worth.
-            found = one.limit(price, charge, known=worth[one.gpu], gap=gap, cells=cells, deadline=end)
-            worth[one.gpu] = max(found.limit, worth[one.gpu])
-            self._known.add(found.contents[:KEPT])
+        worth = self._known.ask(self._fleet, prices, self._counts, gap=gap, cells=cells, kept=KEPT, deadline=end)
         limit = limit_at(self._resolved, prices, worth, self._counts)
         if limit < self._limit:
             self._limit, self._prices, self._worth = limit, prices, worth

@@ -15,7 +15,7 @@ from ...performance.resolve import ResolvedProblem
 from .asked_rows import AskedRows
 from .known import KnownContents
 from .of_fleet import contents_of_fleet
-from .prices import MasterPrices, limit_at
+from .prices import MasterPrices, is_of_no_plan, limit_at
 
 CELLS, MORE, MOST_CELLS = 200, 4, 20_000
 """Cells of a question, to begin with, times as many where one gave no new content, and at most."""
@@ -25,9 +25,6 @@ GAP = 1e-5
 
 KEPT, NEAR = 200, 8
 """Contents of a question that are kept, and those near which others are looked for."""
-
-SURE = 1e-6
-"""Part of what is paid for the rates by which a limit has to be below 0: rates met but for rounding count as met."""
 
 
 def is_impossible(resolved: ResolvedProblem, *, deadline: float) -> bool:
@@ -41,14 +38,9 @@ def is_impossible(resolved: ResolvedProblem, *, deadline: float) -> bool:
     cells = CELLS
     while time.monotonic() < deadline:
         before = len(known)
-        price, charge = prices.of(nothing)
-        worth = known.most(prices, counts)
-        for one in fleet:
-            found = one.limit(price, charge, known=worth[one.gpu], gap=GAP, cells=cells, deadline=deadline)
-            worth[one.gpu] = max(worth[one.gpu], found.limit)
-            known.add(found.contents[:KEPT])
+        worth = known.ask(fleet, prices, counts, gap=GAP, cells=cells, kept=KEPT, deadline=deadline)
         paid = float(prices.of_rate @ resolved.required_rps + prices.of_less.sum())
-        if limit_at(resolved, prices, worth, counts) < -SURE * paid:
+        if is_of_no_plan(limit_at(resolved, prices, worth, counts), 0.0, paid):
             return True
         known.add_near(fleet, prices, NEAR)
         if len(known) > before:

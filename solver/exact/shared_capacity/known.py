@@ -86,6 +86,30 @@ class KnownContents:
         there = np.array([float(own) for own in gpus.values()])
         return asked.prices(self._rates[rows] @ self._weights, self._paid[rows], self._replicas[rows], of_type, there)
 
+    def ask(
+        self,
+        fleet: Sequence[GpuContents],
+        prices: MasterPrices,
+        gpus: Iterable[str],
+        *,
+        gap: float,
+        cells: int,
+        kept: int,
+        deadline: float,
+    ) -> dict[str, float]:
+        """
+        Returns GPU type -> what no content of it exceeds, and adds so many contents that were met on the way.
+
+        Of a type that is shared in several ways that is of all of them. Arguments as of `GpuContents.limit`.
+        """
+        price, charge = prices.of(self._weights)
+        worth = self.most(prices, gpus)
+        for own in fleet:
+            found = own.limit(price, charge, known=worth[own.gpu], gap=gap, cells=cells, deadline=deadline)
+            worth[own.gpu] = max(found.limit, worth[own.gpu])
+            self.add(found.contents[:kept])
+        return worth
+
     def add_near(
         self,
         fleet: Sequence[GpuContents],

@@ -29,6 +29,9 @@ import numpy as np
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 
+SURE = 1e-6
+"""Part of what rates count and are paid by which a limit has to be below what they count for there to be no plan."""
+
 ROUNDING = 1e-9
 """Part of a sum by which rounding may lower it."""
 
@@ -67,3 +70,18 @@ def limit_at(
         -float(prices.of_less @ least),
     ]
     return sum(terms) + ROUNDING * sum(map(abs, terms))
+
+
+def is_of_no_plan(limit: float, counted: float, paid: float) -> bool:
+    """
+    Tells whether a limit says that no plan carries the rates.
+
+    Any that does counts at least what they count, so a limit below that is one of no plan; far enough below, as rates
+    that are met but for rounding count as met.
+
+    Parameters
+    ----------
+    counted, paid
+        What the rates count together, and what is paid for them at the prices of the limit, for single replicas too.
+    """
+    return limit < counted - SURE * (counted + paid)
