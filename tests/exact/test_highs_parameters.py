@@ -27,6 +27,9 @@ def test_without_a_gap_it_goes_on_to_the_finest_or_to_so_much_in_all():
     assert highs_parameters(1.0, absolute_gap=0.999, gap=1.0).relative_gap_tolerance == pytest.approx(0.5, rel=2e-6)
     assert told.presolve is None
     assert highs_parameters(1.0, absolute_gap=None, presolve=False).presolve is mathopt.Emphasis.OFF
+    jump = "mip_heuristic_run_feasibility_jump"
+    assert jump not in told.highs.bool_options
+    assert highs_parameters(1.0, absolute_gap=None, jump=False).highs.bool_options[jump] is False
 
 
 def test_thirty_years_are_no_limit():
@@ -41,13 +44,14 @@ def test_a_program_is_solved_as_told_from_where_it_is_told(monkeypatch):
     model = mathopt.Model()
     x, y = (model.add_variable(lb=0, ub=2, is_integer=whole) for whole in (True, False))
     run_highs(model, 5.0, absolute_gap=None, start={x: 0.9, y: 2.5})
-    run_highs(model, 5.0, absolute_gap=None, gap=1.0, presolve=False)
+    run_highs(model, 5.0, absolute_gap=None, gap=1.0, presolve=False, jump=False)
     (first, second) = seen
     assert [hint.variable_values for hint in first[1].solution_hints] == [{x: 1, y: 2.0}]
     assert second[1].solution_hints == []
     assert first[0].relative_gap_tolerance == FINEST
     assert second[0].relative_gap_tolerance == pytest.approx(0.5, rel=2e-6)
     assert (first[0].presolve, second[0].presolve) == (None, mathopt.Emphasis.OFF)
+    assert [len(one[0].highs.bool_options) for one in seen] == [0, 1]
 
 
 def test_a_way_to_end_that_is_not_known_is_an_error():

@@ -39,6 +39,7 @@ def run_highs(
     gap: float = 0.0,
     node_limit: int | None = None,
     presolve: bool = True,
+    jump: bool = True,
     start: Mapping[Any, float] | None = None,
 ) -> mathopt.SolveResult:
     """
@@ -54,6 +55,8 @@ def run_highs(
         Stop at a solution this close to the bound, as a part of the bound. HiGHS has it as a part of the solution.
     presolve
         Whether the program is made smaller first: of one of a few dense rows that takes more than the search.
+    jump
+        Whether a first solution is looked for by HiGHS's feasibility jump: of a few rows that takes more than the rest.
     start
         A known solution, as found: it may be off by rounding.
 
@@ -63,7 +66,7 @@ def run_highs(
         If HiGHS has an error on a program without whole variables, of which SCIP tells no duals.
     """
     parameters = highs_parameters(
-        time_limit_s, absolute_gap=absolute_gap, gap=gap, node_limit=node_limit, presolve=presolve
+        time_limit_s, absolute_gap=absolute_gap, gap=gap, node_limit=node_limit, presolve=presolve, jump=jump
     )
     # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, or a value is beyond its
     # bound, as in its own solutions.
@@ -86,6 +89,7 @@ def highs_parameters(
     gap: float = 0.0,
     node_limit: int | None = None,
     presolve: bool = True,
+    jump: bool = True,
 ) -> mathopt.SolveParameters:
     """Returns what HiGHS is told; parameters as of `run_highs`."""
     return mathopt.SolveParameters(
@@ -95,7 +99,10 @@ def highs_parameters(
         absolute_gap_tolerance=absolute_gap,
         node_limit=node_limit,
         presolve=None if presolve else mathopt.Emphasis.OFF,
-        highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
+        highs=highs_pb2.HighsOptionsProto(
+            string_options={"parallel": "off"},
+            bool_options={} if jump else {"mip_heuristic_run_feasibility_jump": False},
+        ),
     )
 
 

@@ -186,7 +186,13 @@ class _Program:
     def solved(self, *, absolute_gap: float | None, gap: float = 0.0, node_limit: int | None = None) -> Mixed | None:
         """Returns the solution found; None: there is none."""
         result = run_highs(
-            self._model, TIME_LIMIT_S, absolute_gap=absolute_gap, gap=gap, node_limit=node_limit, presolve=False
+            self._model,
+            TIME_LIMIT_S,
+            absolute_gap=absolute_gap,
+            gap=gap,
+            node_limit=node_limit,
+            presolve=False,
+            jump=False,
         )
         if not result.has_primal_feasible_solution():
             return None
