@@ -110,7 +110,7 @@ class MpsType:
         return replace(
             self,
             model=self.model.restricted_to(workloads),
-            promise=None if promise is None else replace(promise, asked=promise.asked.of(workloads)),
+            promise=None if promise is None else promise.of(workloads),
             usable=self.usable[workloads],
             demand_mib=self.demand_mib[workloads],
             batches=tuple(self.batches[w] for w in workloads.tolist()),

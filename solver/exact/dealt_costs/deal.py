@@ -10,15 +10,17 @@ corner is no lower than the box's, its upper one no higher, and its weights are 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 
+from ...performance.interference.beside_neighbours import Promise
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.mps_sharing import MpsType
 from .boxes import Boxes, first_boxes, parted
+from .promised_rates import PromisedOrder, candidates, slowest_ms
 from .resident_covers import LEVELS, ResidentCovers, resident_covers
 from .resident_points import ResidentPoints, dealt, demands_of, joined, resident_points
 from .staircases import NO_STEPS, InOrder, in_order
@@ -76,10 +78,13 @@ class Asking:
     rate_rps: Floats
     whole: np.ndarray
     """Whether it may not be split."""
+    promise: Promise | None = None
+    """What they ask of requests that wait; None: execution in time."""
 
     def of(self, rows: Ints) -> "Asking":
         """Returns some of them."""
-        return Asking(*(getattr(self, field.name)[rows] for field in fields(self)))
+        own = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "promise"}
+        return replace(self, **own, promise=None if self.promise is None else self.promise.of(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +102,7 @@ class Deal:
         """What is dealt to the flattened points of each kind, in GPUs."""
         return [dealt(points, self.weights).ravel() for points in self.points]
 
-    def covers(self, asking: Asking, order: Sequence[tuple[Ints, InOrder]]) -> ResidentCovers:
+    def covers(self, asking: Asking, order: Sequence[tuple[Ints, InOrder | PromisedOrder]]) -> ResidentCovers:
         """Returns the cheapest covers of services; `order`: of each kind which services are of it, and its points."""
         steps = [NO_STEPS] * len(asking.workload)
         for cost, (own, points) in zip(self.costs, order, strict=True):
@@ -105,12 +110,26 @@ class Deal:
                 steps[int(own[place])] = found
         return resident_covers(steps, asking.rate_rps, asking.whole)
 
-    def order(self, asking: Asking, kind: Ints) -> list[tuple[Ints, InOrder]]:
-        """Returns the services of each kind, and its points in the order of their limits; `kind` of each service."""
-        found = []
+    def order(self, asking: Asking, kind: Ints, *, again: bool = True) -> list[tuple[Ints, InOrder | PromisedOrder]]:
+        """
+        Returns the services of each kind, and its points in the order in which they take them.
+
+        Parameters
+        ----------
+        kind
+            Of each service.
+        again
+            Whether they are asked for more than once.
+        """
+        found: list[tuple[Ints, InOrder | PromisedOrder]] = []
         for k, points in enumerate(self.points):
             own = np.flatnonzero(kind == k)
-            found.append((own, in_order(points.latency_ms, points.throughput_rps, asking.limit_ms[own])))
+            limit, rate = asking.limit_ms[own], asking.rate_rps[own]
+            if asking.promise is None:
+                found.append((own, in_order(points.latency_ms, points.throughput_rps, limit)))
+                continue
+            each = candidates(points, asking.promise.of(own), limit, rate)
+            found.append((own, PromisedOrder(list(each) if again else each)))
         return found
 
 
@@ -139,7 +158,7 @@ class DealSearch:
 
     def covers(self) -> ResidentCovers:
         """Returns the cheapest covers of all services."""
-        return self.deal.covers(self._asking, self.deal.order(self._asking, self._kind_of))
+        return self.deal.covers(self._asking, self.deal.order(self._asking, self._kind_of, again=False))
 
     def run(self, deadline: float) -> None:
         """Finds better weights, and parts boxes once, until `deadline`, as time.monotonic() has it."""
@@ -179,19 +198,19 @@ class DealSearch:
 
     def _equal_parts(self, points: Sequence[ResidentPoints]) -> list[Ints]:
         """Returns for each service of the sample the points of fewest units for equal parts: (part, box, batch)."""
-        found = []
-        for kind, limit, rate, alone in zip(
-            self._sample_kinds.tolist(), self._sample.limit_ms, self._sample.rate_rps, self._sample.whole, strict=True
-        ):
-            own = points[kind]
+        found: list[Ints] = [np.zeros(0, dtype=np.int64)] * len(self._sample_kinds)
+        for k, own in enumerate(points):
             boxes, batches, units = own.latency_ms.shape
             begin = (np.arange(boxes)[:, None] * batches + np.arange(batches)) * units
-            fast = own.latency_ms <= limit
-            best = []
-            for parts in range(1, 2 if alone else PARTS + 1):
-                enough = fast & (own.throughput_rps >= rate / parts)
-                best.append(np.where(enough.any(axis=2), begin + enough.argmax(axis=2), -1))
-            found.append(np.stack(best))
+            rows = np.flatnonzero(self._sample_kinds == k)
+            if not rows.size:
+                continue
+            best: list[list[Ints]] = [[] for _ in rows]
+            for parts in range(1, PARTS + 1):
+                for of_row, enough in zip(best, carrying(own, self._sample.of(rows), parts), strict=True):
+                    of_row.append(np.where(enough.any(axis=2), begin + enough.argmax(axis=2), -1))
+            for row, of_row in zip(rows.tolist(), best, strict=True):
+                found[row] = np.stack(of_row[:1] if self._sample.whole[row] else of_row)
         return found
 
     def _meet(self, covers: ResidentCovers) -> None:
@@ -257,6 +276,18 @@ class DealSearch:
         return True
 
 
+def carrying(points: ResidentPoints, asking: Asking, parts: int = 1) -> Iterator[np.ndarray]:
+    """Yields for each service of the kind which points carry an equal part of its rate: (box, batch size, units)."""
+    part_rps = asking.rate_rps / parts
+    if asking.promise is None:
+        for limit, rate in zip(asking.limit_ms.tolist(), part_rps.tolist(), strict=True):
+            yield (points.latency_ms <= limit) & (points.throughput_rps >= rate)
+        return
+    slowest = slowest_ms(asking.promise, points.batch, part_rps)
+    for limit, longest in zip(asking.limit_ms.tolist(), slowest, strict=True):
+        yield (points.latency_ms <= limit) & (points.time_ms <= longest[:, None])
+
+
 def _sample(count: int) -> Ints:
     """Returns services from all of them in order, each for itself and those up to the next."""
     if count <= SAMPLE:
@@ -270,10 +301,9 @@ def _typical(mps: MpsType, asking: Asking, kind: Ints, first_of: Sequence[int]) 
     units, count, totals = 0.0, 0.0, np.zeros(len(demands_of(mps, first_of[0])))
     for k, workload in enumerate(first_of):
         points, asked = resident_points(mps, workload, alone), demands_of(mps, workload)
-        latency, rate = points.latency_ms[0], points.throughput_rps[0]
-        for row in np.flatnonzero(kind == k).tolist():
-            fits = (latency <= asking.limit_ms[row]) & (rate >= asking.rate_rps[row])
-            fewest = np.where(fits.any(axis=1), fits.argmax(axis=1), mps.capacity_units)
+        rows = np.flatnonzero(kind == k)
+        for row, fits in zip(rows.tolist(), carrying(points, asking.of(rows)), strict=True):
+            fewest = np.where(fits[0].any(axis=1), fits[0].argmax(axis=1), mps.capacity_units)
             batch = int(np.argmin(fewest))
             if fewest[batch] < mps.capacity_units:
                 number = float(asking.number[row])

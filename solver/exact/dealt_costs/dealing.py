@@ -1,8 +1,7 @@
 """
 GPUs of all types under MPS dealt to their residents: what every rate takes of them at least.
 
-For services whose rates may be split over GPUs. Where all are whole, their prices prove more (surroundings/). The rule
-of what a batch may take has to be that of execution: others allow each service a rate of its own at each time.
+For services whose rates may be split over GPUs. Where all are whole, their prices prove more (surroundings/).
 """
 
 import time
@@ -45,7 +44,10 @@ class Dealing:
             here = here[np.lexsort((resolved.required_rps[first[here]], mps.kind[first[here]]))]
             rows = first[here]
             limit = np.full(len(rows), np.inf) if enough is None else enough[rows, g]
-            asking = Asking(rows, times[here], limit, resolved.limit_ms[rows], resolved.required_rps[rows], whole[rows])
+            promise = None if mps.promise is None else mps.promise.of(rows)
+            asking = Asking(
+                rows, times[here], limit, resolved.limit_ms[rows], resolved.required_rps[rows], whole[rows], promise
+            )
             self._types.append((here, DealSearch(mps, asking)) if rows.size else None)
 
     def improve(self, deadline: float) -> None:
@@ -74,6 +76,11 @@ class Dealing:
 
 def can_deal(resolved: ResolvedProblem) -> bool:
     """Tells whether some service may be split over GPUs under MPS that can be dealt to their residents."""
-    if resolved.problem.settings.mps_rules != "free" or any(mps.promise is not None for mps in resolved.mps.values()):
+    if resolved.problem.settings.mps_rules != "free":
         return False
     return bool(resolved.mps) and any(workload.max_replicas != 1 for workload in resolved.problem.workloads)
+
+
+def promised(resolved: ResolvedProblem) -> bool:
+    """Tells whether what residents carry is by a rule of requests that wait."""
+    return any(mps.promise is not None for mps in resolved.mps.values())

@@ -21,6 +21,7 @@ Where D+_c has no end, nothing is dealt by d_c.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,24 +32,42 @@ from .boxes import Boxes
 ROUNDING = 1 + 1e-9
 """By how much what one resident asks may pass the end of a range, by rounding alone."""
 
+FALL = 1e-12
+"""By how much a feature may fall by rounding alone."""
+
 
 @dataclass(frozen=True, eq=False)
 class ResidentPoints:
     """Residents of one kind in boxes. Arrays have shape (box, batch size, units of 1 and up) and those after it."""
 
+    batch: Ints
+    """Shape (batch size,)."""
     latency_ms: Floats
     """inf: it asks more itself than all may in the box."""
     throughput_rps: Floats
     features: Floats
     """What the weights are multiplied by in (1), shape (..., weight)."""
 
+    @cached_property
+    def time_ms(self) -> Floats:
+        """How long every batch is counted to take by a rule of requests that wait; inf as `latency_ms`."""
+        with np.errstate(divide="ignore"):  # of nobody, whose latency is none either
+            by_throughput = 1000.0 * self.batch[:, None] / self.throughput_rps
+        return np.maximum(self.latency_ms, by_throughput)
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether features never fall with units, but by rounding."""
+        return bool((np.diff(self.features, axis=2) >= -FALL).all())
+
     def of(self, rows: Ints) -> "ResidentPoints":
         """Returns those in some of the boxes."""
-        return ResidentPoints(self.latency_ms[rows], self.throughput_rps[rows], self.features[rows])
+        return ResidentPoints(self.batch, self.latency_ms[rows], self.throughput_rps[rows], self.features[rows])
 
     def and_also(self, others: "ResidentPoints") -> "ResidentPoints":
         """Returns those in these boxes, and then in others."""
         return ResidentPoints(
+            self.batch,
             np.concatenate([self.latency_ms, others.latency_ms]),
             np.concatenate([self.throughput_rps, others.throughput_rps]),
             np.concatenate([self.features, others.features]),
@@ -83,7 +102,9 @@ def resident_points(mps: MpsType, workload: int, boxes: Boxes) -> ResidentPoints
     features[..., 1] = 1 / boxes.most[:, None, None]
     limited = np.isfinite(high) & (high > 0)
     features[..., 2:] = np.moveaxis(np.where(limited, asked / np.where(limited, high, 1.0), 0.0), 0, -1)
-    return ResidentPoints(np.where(nowhere, np.inf, latency), np.where(nowhere, 0.0, throughput), features)
+    return ResidentPoints(
+        mps.batches[workload], np.where(nowhere, np.inf, latency), np.where(nowhere, 0.0, throughput), features
+    )
 
 
 def dealt(points: ResidentPoints, weights: Floats) -> Floats:

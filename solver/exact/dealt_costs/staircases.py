@@ -50,9 +50,9 @@ class InOrder:
             self.workload.tolist(), self.begins[:-1].tolist(), self.begins[1:].tolist(), strict=True
         ):
             if end > begin:
-                new = _cheapest(self.point[begin:end], cost)
+                new = cheapest(self.point[begin:end], cost)
                 both = np.concatenate([steps, new])
-                steps = _cheapest(both[np.lexsort((cost[both], -self.rate_rps[both]))], cost)
+                steps = cheapest(both[np.lexsort((cost[both], -self.rate_rps[both]))], cost)
             rising = steps[::-1]
             yield workload, Staircase(self.rate_rps[rising], cost[rising], rising)
 
@@ -78,7 +78,7 @@ def in_order(latency_ms: Floats, rate_rps: Floats, limit_ms: Floats) -> InOrder:
     return InOrder(rate, order, here[by_first], begins)
 
 
-def _cheapest(points: Ints, cost: Floats) -> Ints:
+def cheapest(points: Ints, cost: Floats) -> Ints:
     """Returns those of points, the fastest first, that cost less than all before them."""
     own = cost[points]
     least = np.minimum.accumulate(own)

@@ -14,7 +14,7 @@ import numpy as np
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import cost_lattice
-from ..dealt_costs.dealing import MOST_CLASSES, Dealing, can_deal
+from ..dealt_costs.dealing import MOST_CLASSES, Dealing, can_deal, promised
 from ..dual.lagrangian_data import most_to_pay
 from ..dual.lagrangian_dual import best_prices
 from ..mps.items import classes_of
@@ -33,6 +33,9 @@ RISE = 0.0005
 
 BESIDE = 1.1
 """Times what a service costs by partitions alone than which it need not be dealt more: it may have both."""
+
+EACH_S = 0.015
+"""Seconds that a class of alike services takes at least, by a rule of requests that wait."""
 
 IDLE = 3
 """Turns that bring nothing after which there are no more."""
@@ -53,7 +56,8 @@ def with_dealt_bound(
     """
     if is_within(resolved.gap, cost, prices.bound) or not can_deal(resolved):
         return prices
-    if len(classes_of(resolved)) > MOST_CLASSES:
+    classes = len(classes_of(resolved))
+    if classes > MOST_CLASSES or (promised(resolved) and classes * EACH_S > deadline - time.monotonic()):
         return prices
     dealing = Dealing(resolved, _enough(resolved, prices))
     lattice, most = cost_lattice(resolved), most_to_pay(resolved)

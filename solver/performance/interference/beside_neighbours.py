@@ -33,6 +33,10 @@ class Promise:
     rule: QueueRule
     asked: Asked
 
+    def of(self, workloads: Ints | list[int]) -> "Promise":
+        """Returns what some of the workloads ask, in the order given."""
+        return replace(self, asked=self.asked.of(workloads))
+
 
 @dataclass(eq=False)
 class _Kept:
@@ -59,8 +63,7 @@ class PromisingModel:
 
     def restricted_to(self, workloads: Ints) -> "PromisingModel":
         """As the model's, with what these workloads ask."""
-        promise = replace(self.promise, asked=self.promise.asked.of(workloads))
-        return PromisingModel(self.model.restricted_to(workloads), promise, self.most_batch)
+        return PromisingModel(self.model.restricted_to(workloads), self.promise.of(workloads), self.most_batch)
 
     def key(self, workload: int) -> tuple[float, ...]:
         """As the model's, and what the workload asks."""

@@ -130,10 +130,10 @@ def test_a_type_that_hosts_nobody_is_not_dealt(told):
         ({"mps_rules": "free"}, 1, True),
         ({"mps_rules": "free"}, 2, False),
         ({"mps_rules": "igniter"}, 0, False),
-        ({"mps_rules": "free", "latency": "percentile"}, 0, False),
+        ({"mps_rules": "free", "latency": "percentile"}, 0, True),
     ],
 )
-def test_gpus_are_dealt_where_some_service_may_be_split_and_only_execution_is_in_time(settings, whole, can):
+def test_gpus_are_dealt_where_some_service_may_be_split(settings, whole, can):
     services = [{**one, "max_replicas": 1 if w < whole else None} for w, one in enumerate(SERVICES[:1] + SERVICES[2:3])]
     assert can_deal(resolve(problem_of(services, fleet=FLEET, **settings), shipped_profiles())) is can
 

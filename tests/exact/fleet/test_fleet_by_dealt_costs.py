@@ -14,7 +14,19 @@ from sliceplan.solver.exact.fleet.fleet_by_dealt_costs import DEALT, with_dealt_
 def turns(monkeypatch):
     """Returns a function that deals in turns of the given bounds, and tells the bound and how many there were."""
 
-    def dealt(bounds, *, known=10.0, cost=None, gap=0.0, most=100.0, done_after=inf, classes=1, can=True, deadline=inf):
+    def dealt(
+        bounds,
+        *,
+        known=10.0,
+        cost=None,
+        gap=0.0,
+        most=100.0,
+        done_after=inf,
+        classes=1,
+        can=True,
+        waits=False,
+        deadline=inf,
+    ):
         left, made = list(bounds), []
 
         class Dealing:
@@ -36,6 +48,7 @@ def turns(monkeypatch):
         monkeypatch.setattr(module, "_enough", lambda *_: None)
         monkeypatch.setattr(module, "best_prices", best_prices)
         monkeypatch.setattr(module, "can_deal", lambda _: can)
+        monkeypatch.setattr(module, "promised", lambda _: waits)
         monkeypatch.setattr(module, "classes_of", lambda _: range(classes))
         monkeypatch.setattr(module, "most_to_pay", lambda _: most)
         lattice = SimpleNamespace(next_cost=lambda bound: float(np.ceil(bound)))
@@ -97,6 +110,13 @@ def test_turns_that_bring_nothing_from_the_first_on_are_few(turns):
 
 def test_so_many_classes_as_may_be_are_dealt(turns):
     assert turns([12.0, 12.0, 12.0, 12.0], classes=module.MOST_CLASSES)[:2] == (12.0, DEALT)
+
+
+@pytest.mark.parametrize(("waits", "after_s", "dealt"), [(True, 20.0, 1), (True, 10.0, 0), (False, 10.0, 1)])
+def test_where_requests_wait_each_class_takes_its_time(turns, monkeypatch, waits, after_s, dealt):
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    found = turns([12.0], cost=12.0, classes=1000, waits=waits, deadline=100.0 + after_s)
+    assert found == ((12.0, DEALT, 1) if dealt else (10.0, "m", 0))
 
 
 def test_what_services_cost_by_partitions_is_told_in_gpus_of_each_type(monkeypatch):
