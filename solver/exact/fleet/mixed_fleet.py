@@ -4,7 +4,7 @@ Fleets with GPUs under MPS, beside MIG and whole GPUs, solved jointly: type, sha
 Whole GPUs that do no more than shared ones are left out (whole_or_shared.py). Few workloads, or all of them under MPS,
 go by one program over sets of residents (fleet_by_sets.py); where its sets are too many to list and services are whole,
 surroundings give bound and plans (fleet_by_surroundings.py). Where they may be split, surroundings give plans alone
-(unsplit.py), and GPUs dealt to their residents the bound (fleet_by_dealt_costs.py). Where workloads may be cut from
+(whole_parts.py), and GPUs dealt to their residents the bound (fleet_by_dealt_costs.py). Where workloads may be cut from
 GPUs too and are many, or their sets too many to list, prices come first (fleet_by_prices.py): a bound within a moment,
 and a plan near it. The program over sets then has the rest of the time, if it is not too large.
 """
@@ -28,8 +28,8 @@ from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_dealt_costs import with_dealt_bound
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
-from .unsplit import unsplit
 from .whole_or_shared import shared_instead_of_whole
+from .whole_parts import whole_parts
 
 if TYPE_CHECKING:
     from .fleet_by_surroundings import PlanAndBound
@@ -49,7 +49,7 @@ DEALING = 0.3
 """Part of the time that is left that dealing GPUs to their residents may take where services may be split."""
 
 WHOLE = 0.85
-"""Part of the time that is left that a search for plans of whole services may take where they may be split."""
+"""Part of the time that is left that a search for plans of whole parts may take where services may be split."""
 
 
 def solve_mixed_fleet(
@@ -105,7 +105,7 @@ def solve_mixed_fleet(
     prices = dealt
     bound = prices.bound, prices.method
     if not sets.complete and best is not None:
-        whole = _of_whole_services(resolved, prices, best, on_answer, deadline)
+        whole = _in_whole_parts(resolved, prices, best, on_answer, deadline)
         if whole.stopped in (StopReason.PROVED, StopReason.GAP_REACHED):
             return whole
         plans.append(whole.gpus or best)
@@ -161,31 +161,33 @@ def _with_dealt_bound(
     return greater
 
 
-def _of_whole_services(
+def _in_whole_parts(
     resolved: ResolvedProblem,
     prices: FleetPrices,
     best: list[AllocatedGpu],
     on_answer: Callable[[FleetAnswer], None],
     deadline: float,
 ) -> FleetAnswer:
-    """Returns the best plan with one resident a service, or the known one, with the bound of the prices."""
+    """Returns the best plan of services in whole parts, or the known one, with the bound of the prices."""
     from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
 
     def answer(gpus: Sequence[AllocatedGpu]) -> FleetAnswer:
         return _priced_answer(resolved, prices, list(gpus), limited=True)
 
-    whole = unsplit(resolved)
-    if whole is None:
+    parts = whole_parts(resolved)
+    if parts is None:
         return answer(best)
-    whole = shared_instead_of_whole(whole)
+    whole = shared_instead_of_whole(parts.resolved)
     sets = list_sets(whole)
     customers = customers_of(whole, sets.shared)
     if customers is None:
         return answer(best)
-    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, prices.method))
-    search = SurroundingsSearch(whole, sets, customers, known, lambda found: on_answer(answer(found.gpus)))
+    known = PlanAndBound(parts.of_parts(best), price_of(resolved, best), (prices.bound, prices.method))
+    search = SurroundingsSearch(
+        whole, sets, customers, known, lambda found: on_answer(answer(parts.of_services(found.gpus)))
+    )
     search.run(time.monotonic() + WHOLE * max(deadline - time.monotonic(), 0.0))
-    return answer(search.best.gpus)
+    return answer(parts.of_services(search.best.gpus))
 
 
 def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:

@@ -48,7 +48,7 @@ def steps(monkeypatch):
             "list_sets": lambda _: sets,
             "customers_of": lambda *_: None,
             "with_dealt_bound": lambda *_, **__: heard.append("dealt") or replace(prices, bound=max(dealt, bound)),
-            "_of_whole_services": told("whole", whole),
+            "_in_whole_parts": told("whole", whole),
             "_by_prices": told("by prices", by_prices),
             "solve_by_sets": told("by sets", "proved"),
         }.items():
@@ -143,7 +143,7 @@ def test_a_plan_of_whole_services_is_one_that_programs_begin_with(steps, monkeyp
 
     def told():
         answer = FleetAnswer("time_limit", "whole", None, "", whole)
-        monkeypatch.setattr(module, "_of_whole_services", lambda *_: answer)
+        monkeypatch.setattr(module, "_in_whole_parts", lambda *_: answer)
         real = module.solve_by_sets
         monkeypatch.setattr(module, "solve_by_sets", lambda *given: asked.append(list(given[3])) or real(*given))
 
