@@ -1,8 +1,12 @@
-// Presses wait for tables and files.
+// Presses wait for tables, files and steps back.
 //
 // A table sends what is typed, pasted or dragged in it 150 ms after the last of it, and never if it has left the page by
 // then. So a press elsewhere waits until the table has sent: Solve plans what is shown, and a screen that is left keeps
 // what was typed in it. A file that is chosen is sent by and by, and is lost in the same way; a press waits for that too.
+//
+// Undo and Redo each go one step for each press. Streamlit keeps of presses that reach it while its script runs only that
+// there was one, and calls what two buttons do in an order of its own. So a press after one of these waits until the page
+// shows the step: tables of another number (screens/workloads/editors.py).
 (() => {
   if (window.pressesWait) return; // the page is drawn again and again
   window.pressesWait = true;
@@ -17,7 +21,7 @@
 
   // A cell that is not open is only left, or passed, by these keys.
   const passes = (event) =>
-    /^(Tab|Shift|Escape|Home|End|Page.*|Arrow.*)$/.test(event.key) && event.target.closest("#portal") === null;
+    /^(Tab|Shift|Alt|Escape|Home|End|Page.*|Arrow.*)$/.test(event.key) && event.target.closest("#portal") === null;
 
   // A cell takes in what was typed a frame or two after the key.
   const begin = (event) => {
@@ -57,21 +61,79 @@
     return !isFileAwaited && performance.now() >= sentAt;
   };
 
+  const DRAWN_MS = 1_000; // until a busy server has begun to draw what a table sent
+  const SHOWN_GIVEN_UP_MS = 10_000; // there was nothing to go back to, or it was not sent
+  const STEPS = ".st-key-undo, .st-key-redo";
+  const STEP_OF_KEY = { 90: ".st-key-undo", 89: ".st-key-redo" }; // Z and Y of any keyboard, as Streamlit has them
+  let before = null; // the tables as they were at a step that is not shown yet
+  let shownAt;
+
+  const buttonOf = (event) => {
+    if (event.type !== "keydown") return isWithin(event.target, STEPS) ? event.target.closest("button") : null;
+    const isAlone = event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    return isAlone ? document.querySelector(`${STEP_OF_KEY[event.keyCode] ?? "no-step"} button`) : null;
+  };
+  const tables = () => {
+    const table = document.querySelector('.st-key-marked_workloads [class*="st-key-workloads_"]');
+    return table && /st-key-workloads_\d+/.exec(table.className)?.[0]; // what else it is of changes as it is drawn
+  };
+  const isRunning = () => {
+    const { testConnectionState, testScriptState } = document.querySelector("[data-test-script-state]")?.dataset ?? {};
+    return testConnectionState === "CONNECTED" && testScriptState !== "notRunning";
+  };
+
+  const isShown = () => {
+    if (before === null) return true;
+    if (isRunning()) shownAt = performance.now() + SHOWN_GIVEN_UP_MS;
+    if (tables() !== before || performance.now() >= shownAt) before = null;
+    return before === null;
+  };
+
+  const noteStep = (event) => {
+    const button = buttonOf(event);
+    if (button === null || button.disabled) return;
+    before = tables();
+    shownAt = performance.now() + SHOWN_GIVEN_UP_MS;
+  };
+
+  // What was typed is drawn before there is a way back from it.
+  const isDrawn = (event) => {
+    if (event.type !== "keydown" || !buttonOf(event)?.disabled) return true;
+    return !isRunning() && performance.now() >= sentAt + DRAWN_MS;
+  };
+
+  const isFree = (event) => isSent() && isShown() && isDrawn(event);
+
+  // A shortcut presses the button: a table that had the focus may be gone, and Streamlit learns late what is enabled.
   const repeat = (event) => {
-    if (isSent()) event.target.dispatchEvent(new event.constructor(event.type, event));
-    else setTimeout(repeat, LOOKED_AT_MS, event);
+    noteStep(event);
+    if (event.type === "keydown") buttonOf(event)?.click();
+    else event.target.dispatchEvent(new event.constructor(event.type, event));
+  };
+
+  const waiting = [];
+
+  const passOn = () => {
+    while (waiting.length > 0 && isFree(waiting[0])) repeat(waiting.shift());
+    if (waiting.length > 0) setTimeout(passOn, LOOKED_AT_MS);
   };
 
   const hold = (event) => {
-    if (!event.isTrusted || isSent() || isWithin(event.target, UPLOAD)) return;
+    if (!event.isTrusted || isWithin(event.target, UPLOAD)) return;
+    if (event.type === "click" && waiting.length === 0 && isFree(event)) {
+      noteStep(event);
+      return;
+    }
     event.preventDefault();
     event.stopImmediatePropagation();
-    repeat(event);
+    if (event.repeat && !(waiting.length === 0 && isFree(event))) return; // a held key goes as far as the page follows
+    waiting.push(event);
+    if (waiting.length === 1) passOn();
   };
 
   addEventListener("click", (event) => isIn(event.target) || hold(event), true);
-  // Alt and a letter are the page's shortcuts; in a table too, where they come after what was typed.
-  addEventListener("keydown", (event) => (event.altKey ? hold(event) : begin(event)), true);
+  // The page's shortcuts are that in a table too, where they come after what was typed; Alt and others type signs.
+  addEventListener("keydown", (event) => (buttonOf(event) !== null ? hold(event) : begin(event)), true);
   for (const kind of ["paste", "cut", "pointerup"]) addEventListener(kind, begin, true);
   addEventListener("change", (event) => send(event.target, event.target.files), true);
   addEventListener("drop", (event) => send(event.target, event.dataTransfer?.files), true);

@@ -1,12 +1,13 @@
-"""A browser that takes in late what the server sends."""
+"""A browser and a server that learn late of each other."""
 
 import time
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
 from problems.igniter_instances import random_mps_problem
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from support.browser_walk import load_problem
+from support.browser_walk import await_stillness, edit_first_rate, load_problem, select_first_rate, settle
 
 pytestmark = pytest.mark.browser
 
@@ -69,3 +70,101 @@ def test_a_press_leads_to_its_screen_in_a_browser_that_learns_of_it_late(window,
     expect(page.get_by_text("Ended early").or_(page.get_by_text("above the cheapest possible")).first).to_be_visible()
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     page.close()
+
+
+class HeldLine:
+    """What a tab sends to the server: all at once, but kept back for a while."""
+
+    def __init__(self, page):
+        self.is_used = False
+        self._kept = []
+        page.route_web_socket("**/_stcore/stream", self._open)
+
+    def _open(self, to_page):
+        self._server = to_page.connect_to_server()
+        to_page.on_message(lambda data: self._kept.append(data) if self.is_used else self._server.send(data))
+        self._server.on_message(to_page.send)
+
+    def let_go(self):
+        self.is_used = False
+        for data in self._kept:
+            self._server.send(data)
+        self._kept.clear()
+
+
+def late(page, line, *presses):
+    """Presses one after the other before the server learns of the first."""
+    await_stillness(page)
+    line.is_used = True
+    for press in presses:
+        press()
+    page.wait_for_timeout(500)
+    line.let_go()
+
+
+@pytest.fixture
+def held(window, address):
+    """Gives a tab with the tables, and its line."""
+    page = window.new_page()
+    line = HeldLine(page)
+    page.goto(f"{address}/workloads")
+    expect(page.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=90_000)
+    yield page, line
+    page.close()
+
+
+def shortcuts(page):
+    """Returns the presses of undo and redo."""
+    return [partial(page.keyboard.press, key) for key in ("Alt+z", "Alt+y")]
+
+
+def test_each_press_of_undo_and_redo_is_a_step_however_quickly_they_come(held):
+    page, line = held
+    back, again = shortcuts(page)
+    undo, redo = (page.get_by_role("button", name=name) for name in ("Undo", "Redo"))
+    rate = page.locator("#glide-cell-3-0").last
+    first = rate.text_content()
+    for value in ("11", "22", "33"):
+        edit_first_rate(page, value)
+        settle(page)
+        expect(rate).to_have_text(value)
+    late(page, line, back, back, back)
+    expect(rate).to_have_text(first)
+    expect(undo).to_be_disabled()
+    late(page, line, again, again)
+    expect(rate).to_have_text("22")
+    expect(redo).to_be_enabled()
+    late(page, line, undo.click, undo.click)
+    expect(rate).to_have_text(first)
+    late(page, line, again, again, again, back, again, back)
+    expect(redo).to_be_enabled()
+    expect(rate).to_have_text("22")
+
+
+def test_what_was_just_typed_is_undone_though_undo_is_not_drawn_as_possible_yet(held):
+    page, line = held
+    back, _ = shortcuts(page)
+    rate = page.locator("#glide-cell-3-0").last
+    first = rate.text_content()
+    late(page, line, partial(edit_first_rate, page, "44"), back)
+    expect(page.get_by_role("button", name="Redo")).to_be_enabled()
+    expect(rate).to_have_text(first)
+
+
+def test_solve_plans_what_an_undo_leaves_that_came_just_before_it(held):
+    page, line = held
+    back, _ = shortcuts(page)
+    edit_first_rate(page, "2200")
+    settle(page)
+    late(page, line, back, page.get_by_role("button", name="Solve", exact=True).click)
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("4 GPUs, $13.72 per hour: proven cheapest")).to_be_visible()
+
+
+def test_signs_that_are_typed_with_alt_are_not_kept_back(held):
+    page, _ = held
+    select_first_rate(page)
+    page.evaluate("() => addEventListener('keydown', event => window.last = [event.code, event.isTrusted], true)")
+    page.keyboard.type("4")
+    page.keyboard.press("Alt+l")
+    assert page.evaluate("window.last") == ["KeyL", True]

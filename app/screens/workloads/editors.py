@@ -5,9 +5,9 @@ An undo, or a problem that is opened, puts new editors in the place of the old o
 stood in the old ones, with a press that comes before it has drawn the new ones; that is no edit of what is there now.
 
 Presses of one button that reach the server while the script runs are one press to Streamlit, here and on all screens:
-it keeps that there was one, and not how many. That errs to the safe side. Undo goes back one step where somebody meant
-two, and the tables show how far it went, before anything is solved or saved of them; nothing is appended, saved or
-begun twice by a double click.
+it keeps that there was one, and not how many. That errs to the safe side: nothing is appended, saved or begun twice by
+a double click. Undo and redo are a step for each press, as in a spreadsheet: what is pressed after one of them waits in
+the browser (in_browser/presses_wait.js) until it shows tables of another number.
 """
 
 import math
