@@ -93,11 +93,13 @@ def _show_own(session: Session) -> None:
     if not own:
         return
     with st.expander(f"{counted(len(own), 'profile')} of your own, part of {literal(session.tables.name)}"):
-        for i, profile in enumerate(own):
+        for profile in own:
             said, drop = st.columns([4, 1], vertical_alignment="center")
             said.markdown(literal(f"{profile.model} on {profile.gpu}: {profile.quality}, {profile.provenance.source}"))
             what = f"Remove {profile.model} on {profile.gpu}"
-            drop.button("Remove", key=f"drop_{i}", help=what, on_click=drop_profile, args=(session, profile))
+            # By what it removes: a row's number is the next row's before the browser has drawn that one is gone.
+            key = f"drop_{profile.model}_{profile.gpu}"
+            drop.button("Remove", key=key, help=what, on_click=drop_profile, args=(session, profile))
         offer_file(
             "Your profiles as YAML",
             lambda: profiles_yaml(own),

@@ -1,10 +1,12 @@
 """The dialog for profiles of one's own: what was read is drawn before it is used."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from support.app_screens import screen, session_with, texts
 
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.screens.profiles.adding import FORMATS
 
 ON_MIG = "model\tmig\tbatch\tlatency (ms)\nours\t1g.10gb\t1\t4.1\nours\t1g.10gb\t8\t11.3\nours\t2g.20gb\t8\t6.0"
@@ -29,6 +31,18 @@ def test_what_was_read_is_drawn_as_curves_before_it_is_used(pasted, lines):
     (rows,) = [one for one in page.dataframe if "ms per batch" in one.value.columns]
     shown = json.loads(rows.proto.columns)
     assert {name: shown[name]["type_config"]["format"] for name in FORMATS} == FORMATS
+
+
+def test_a_press_on_remove_is_of_the_profile_that_was_seen_though_another_is_gone_by_then():
+    session = session_with("demo")
+    own = tuple(known_profiles()[:3])
+    session.tables = replace(session.tables, profiles=own)
+    page = screen("profiles", session)
+    first, second, _ = buttons = [one for one in page.button if one.label == "Remove"]
+    assert [one.help for one in buttons] == [f"Remove {one.model} on {one.gpu}" for one in own]
+    first.click().run()
+    page.button(key=second.key).click().run()  # what the browser presses that draws what was before
+    assert page.session_state["session"].tables.profiles == own[2:]
 
 
 def curves(page):
