@@ -36,6 +36,12 @@ def first_fleet(resolved: ResolvedProblem, prices: FleetPrices, *, deadline: flo
     return None if best is None else list(best)
 
 
+def beyond_counts(resolved: ResolvedProblem, prices: FleetPrices, *, deadline: float) -> list[AllocatedGpu] | None:
+    """Returns what `first_fleet` does where there are as many GPUs of each type as are wanted."""
+    fleet = tuple(replace(entry, available=None) for entry in resolved.fleet)
+    return first_fleet(replace(resolved, fleet=fleet), prices, deadline=deadline)
+
+
 def _by_costs(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> list[AllocatedGpu] | None:
     on_type = cheapest_types(prices.data.demands, prices.priced.price, np.full(len(resolved.mps), DEARNESS))
     hosts = hosts_of(resolved, on_type)

@@ -92,6 +92,12 @@ def fleet_prices(resolved: ResolvedProblem, *, start: Start = None, deadline: fl
     return FleetPrices(priced, bound, data)
 
 
+def rents_of(resolved: ResolvedProblem, prices: FleetPrices) -> dict[str, float]:
+    """Returns what a GPU of each type costs more for there are only so many, USD per hour."""
+    rents = prices.priced.rent.tolist()
+    return {entry.gpu.name: max(rent, 0.0) for entry, rent in zip(resolved.fleet, rents, strict=True)}
+
+
 Place = Callable[[ResolvedProblem], Sequence[MpsGpu]]
 """Places as many workloads of a problem on GPUs under MPS as it can, counts apart."""
 

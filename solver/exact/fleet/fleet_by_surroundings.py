@@ -7,6 +7,9 @@ of the time each; of many services plans have less while the bound can be proven
 the best plan, or meets the gap that is asked for, or when time is over or nothing has become better for long. At any
 moment bound and plan are what they say.
 
+Where GPUs are counted they cost a rent in the search for prices (`Customers.with_rents`), and a plan may be found among
+many that take too many of them. If any is proven to cost more than all GPUs together, there is none.
+
 Where services are few and bound and plan are near, all sets are listed of which a cheaper plan would be made
 (surroundings/cheaper_sets.py), and an integer program over them finds one, or proves that there is none. Where rounds
 end with a gap all the same, a program over the sets that were met has the rest.
@@ -47,11 +50,17 @@ CHEAPER = (
     "(solver/exact/surroundings/cheaper_sets.py), by the prices of whole services"
 )
 
+BEYOND = 1e-6
+"""Part of what all GPUs cost by which a bound is to be above it for there to be no plan."""
+
 NO_BETTER = 12
 """Rounds without a greater bound, or plans that are no cheaper, after which there are no more."""
 
 CLOSE = 0.03
 """Part of the bound above it up to which sets that were met may make prices better, for plans to be built at them."""
+
+EARLY = 0.15
+"""Part of the time of the bound that plans of FEW services have before that."""
 
 RISE = 2e-5
 """Part of a bound by which a greater one counts as better."""
@@ -96,12 +105,18 @@ class PlanAndBound:
 
     gpus: Sequence[AllocatedGpu]
     cost: float
+    """inf: no plan is known, and the GPUs are more than there may be."""
     bound: tuple[float, str]
     """USD per hour, and its method."""
 
+    @property
+    def plan(self) -> list[AllocatedGpu] | None:
+        """The GPUs; None: they are no plan."""
+        return list(self.gpus) if self.cost < np.inf else None
+
 
 class SurroundingsSearch:
-    """Raises the bound and builds plans in turn."""
+    """Raises the bound and builds plans in turn; costs of the search for prices are with rents, all others without."""
 
     def __init__(
         self,
@@ -134,7 +149,9 @@ class SurroundingsSearch:
             if idle_bound >= NO_BETTER and idle_plans >= NO_BETTER:
                 break
             apart = since_s >= PLANS_APART * last_s and started + last_s <= deadline
-            plans_turn = idle_bound >= NO_BETTER or (self._is_close() and self._plans_first(on_plans < on_bound, apart))
+            early = not self._are_many and on_plans < EARLY * on_bound
+            close = (self._is_close() or early) and self._plans_first(on_plans < on_bound, apart)
+            plans_turn = idle_bound >= NO_BETTER or close
             if plans_turn and idle_plans < NO_BETTER:
                 idle_plans = 0 if self._build(deadline, last_s) else idle_plans + 1
                 last_s, since_s = time.monotonic() - started, 0.0
@@ -151,11 +168,21 @@ class SurroundingsSearch:
         if len(self._resolved.required_rps) <= FEW and not self._is_done() and time.monotonic() < deadline:
             self._program(deadline)
 
+    @property
+    def is_impossible(self) -> bool:
+        """Whether any plan is proven to cost more than all GPUs that there are."""
+        price = {entry.gpu.name: entry.price_per_hour for entry in self._resolved.fleet}
+        most = sum(price[one.gpu] * one.available for one in self._customers.types)
+        return self.best.bound[0] > most * (1 + BEYOND)
+
     def _is_done(self) -> bool:
-        return is_within(self._resolved.gap, self.best.cost, self.best.bound[0])
+        return self.is_impossible or is_within(self._resolved.gap, self.best.cost, self.best.bound[0])
 
     def _is_close(self) -> bool:
-        return self._search.limit <= self._search.bound * (1 + CLOSE)
+        """Tells whether prices are good enough for plans: any are while none is known."""
+        return self._search.limit <= self._search.bound * (1 + CLOSE) or (
+            self.best.plan is None and self._search.bound > 0
+        )
 
     def _plans_first(self, less_time: bool, apart: bool) -> bool:
         """
@@ -168,7 +195,7 @@ class SurroundingsSearch:
         apart
             Whether the last one is long ago, and there is time for another.
         """
-        least = self._lattice.next_cost(self._search.limit)
+        least = self._lattice.next_cost(self._search.limit - self._customers.rent_of_all)
         if self.best.cost <= least * (1 + NO_GAP):
             return False
         rises = least > self.best.bound[0] * (1 + NO_GAP)
@@ -176,7 +203,7 @@ class SurroundingsSearch:
 
     def _raise(self, deadline: float) -> None:
         self._search.next_round(deadline)
-        proven = self._lattice.next_cost(self._search.bound)
+        proven = self._lattice.next_cost(self._search.bound - self._customers.rent_of_all)
         self._prove(proven, SURROUNDINGS)
 
     def _prove(self, cost: float, method: str) -> None:
@@ -187,11 +214,13 @@ class SurroundingsSearch:
         """Takes a better plan or bound, and says what both are now."""
         self.best = better
         self._on_better(better)
-        report(f"exact: a plan of ${better.cost:,.2f}/h, none costs less than ${better.bound[0]:,.2f}/h")
+        known = "" if better.plan is None else f"a plan of ${better.cost:,.2f}/h, "
+        report(f"exact: {known}{'none' if known else 'no plan'} costs less than ${better.bound[0]:,.2f}/h")
 
     def _list(self, spent: float, deadline: float) -> None:
         """Lists what a cheaper plan would be made of, if that may be little, and looks for one."""
-        most_cost = self.best.cost - self._lattice.step
+        # With rents, which no plan pays more of.
+        most_cost = self.best.cost - self._lattice.step + self._customers.rent_of_all
         slack = most_cost - self._search.bound
         if slack > min(SLACK * self._search.bound / float(self._customers.wanted.sum()) ** 2, NEARER * self._failed_at):
             return

@@ -23,11 +23,12 @@ from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..proof import ended, is_within
 from ..surroundings.customers import Customers, customers_of
-from .first_fleet import first_fleet
+from .first_fleet import beyond_counts, first_fleet
 from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_dealt_costs import with_dealt_bound
-from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
+from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices, rents_of
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
+from .kept_limits import keeps_limits
 from .whole_or_shared import shared_instead_of_whole
 from .whole_parts import whole_parts
 
@@ -95,8 +96,9 @@ def solve_mixed_fleet(
     sets = list_sets(resolved)
     customers = None if sets.complete else customers_of(resolved, sets.shared)
     best = _cheapest(resolved, plans)
-    if customers is not None and best is not None:
-        return _by_surroundings(resolved, prices, sets, customers, best, on_answer, deadline)
+    near = beyond_counts(resolved, prices, deadline=deadline) if best is None else best
+    if customers is not None and near is not None:
+        return _by_surroundings(resolved, prices, sets, customers, _known(resolved, prices, near), on_answer, deadline)
     dealt = _with_dealt_bound(resolved, prices, best, on_answer, deadline)
     if dealt.bound == inf:
         return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, dealt.method, None)
@@ -104,11 +106,11 @@ def solve_mixed_fleet(
         return _priced_answer(resolved, dealt, best, limited=False)
     prices = dealt
     bound = prices.bound, prices.method
-    if not sets.complete and best is not None:
-        whole = _in_whole_parts(resolved, prices, best, on_answer, deadline)
+    if not sets.complete and near is not None:
+        whole = _in_whole_parts(resolved, prices, near, on_answer, deadline)
         if whole.stopped in (StopReason.PROVED, StopReason.GAP_REACHED):
             return whole
-        plans.append(whole.gpus or best)
+        plans += [] if whole.gpus is None else [whole.gpus]
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
@@ -122,25 +124,35 @@ def solve_mixed_fleet(
     return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
 
 
+def _known(resolved: ResolvedProblem, prices: FleetPrices, gpus: Sequence[AllocatedGpu]) -> "PlanAndBound":
+    """Returns GPUs that surroundings begin with, perhaps more of them than there are, and the bound of the prices."""
+    # Here and below, as scipy takes longer to load than most problems under MPS, which need none, take to solve.
+    from .fleet_by_surroundings import PlanAndBound
+
+    cost = price_of(resolved, gpus) if keeps_limits(resolved, gpus) else inf
+    return PlanAndBound(gpus, cost, (prices.bound, prices.method))
+
+
 def _by_surroundings(
     resolved: ResolvedProblem,
     prices: FleetPrices,
     sets: ListedSets,
     customers: Customers,
-    best: list[AllocatedGpu],
+    known: "PlanAndBound",
     on_answer: Callable[[FleetAnswer], None],
     deadline: float,
 ) -> FleetAnswer:
     """Returns the best plan and bound by the surroundings of residents, of known ones to begin with."""
-    # Here and below, as scipy takes longer to load than most problems under MPS, which need none, take to solve.
-    from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
+    from .fleet_by_surroundings import SurroundingsSearch
 
     def answer(found: "PlanAndBound", limited: bool) -> FleetAnswer:
-        return _answer(resolved, prices, found.bound, list(found.gpus), limited)
+        return _answer(resolved, prices, found.bound, found.plan, limited)
 
-    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, prices.method))
-    search = SurroundingsSearch(resolved, sets, customers, known, lambda found: on_answer(answer(found, limited=True)))
+    rented = customers.with_rents(rents_of(resolved, prices))
+    search = SurroundingsSearch(resolved, sets, rented, known, lambda found: on_answer(answer(found, limited=True)))
     search.run(deadline)
+    if search.is_impossible:
+        return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, search.best.bound[1], None)
     return answer(search.best, limited=time.monotonic() >= deadline)
 
 
@@ -164,30 +176,35 @@ def _with_dealt_bound(
 def _in_whole_parts(
     resolved: ResolvedProblem,
     prices: FleetPrices,
-    best: list[AllocatedGpu],
+    near: Sequence[AllocatedGpu],
     on_answer: Callable[[FleetAnswer], None],
     deadline: float,
 ) -> FleetAnswer:
     """Returns the best plan of services in whole parts, or the known one, with the bound of the prices."""
-    from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
+    from .fleet_by_surroundings import SurroundingsSearch
 
-    def answer(gpus: Sequence[AllocatedGpu]) -> FleetAnswer:
-        return _priced_answer(resolved, prices, list(gpus), limited=True)
+    known = _known(resolved, prices, near)
+
+    def answer(gpus: list[AllocatedGpu] | None) -> FleetAnswer:
+        return _priced_answer(resolved, prices, gpus, limited=True)
 
     parts = whole_parts(resolved)
     if parts is None:
-        return answer(best)
+        return answer(known.plan)
     whole = shared_instead_of_whole(parts.resolved)
     sets = list_sets(whole)
     customers = customers_of(whole, sets.shared)
     if customers is None:
-        return answer(best)
-    known = PlanAndBound(parts.of_parts(best), price_of(resolved, best), (prices.bound, prices.method))
-    search = SurroundingsSearch(
-        whole, sets, customers, known, lambda found: on_answer(answer(parts.of_services(found.gpus)))
-    )
+        return answer(known.plan)
+
+    def of_services(found: "PlanAndBound") -> FleetAnswer:
+        return answer(None if found.plan is None else parts.of_services(found.plan))
+
+    begun = replace(known, gpus=parts.of_parts(near))
+    rented = customers.with_rents(rents_of(resolved, prices))
+    search = SurroundingsSearch(whole, sets, rented, begun, lambda found: on_answer(of_services(found)))
     search.run(time.monotonic() + WHOLE * max(deadline - time.monotonic(), 0.0))
-    return answer(parts.of_services(search.best.gpus))
+    return of_services(search.best)
 
 
 def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:

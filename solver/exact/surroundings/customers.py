@@ -5,8 +5,8 @@ A class of alike services is one customer, asked for as often as it has members.
 GPU could hold of it at most, so that sets in which it stands several times are sets of guests.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,9 @@ class OnType:
     item: Ints
     """Number among the problem's items."""
     usd_per_hour: float
+    """Of a GPU, with its rent."""
+    available: float = np.inf
+    """GPUs of the type that there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,21 @@ class Customers:
     model: Ints
     """The model that each serves, by a number; shape (customer,)."""
     types: tuple[OnType, ...]
+    rent_of_all: float = 0.0
+    """Rent of all GPUs that there are, USD per hour: no plan pays more of it."""
+
+    def with_rents(self, rent: Mapping[str, float]) -> "Customers":
+        """
+        Returns them for GPUs that cost a rent as well, for there are only so many.
+
+        `rent`: of each type, USD per hour, not below 0; of a type without a count it is 0. A plan with x_g GPUs of type
+        g pays m_g x_g, at most `rent_of_all` = sum m_g N_g. So it costs no less than what is proven of it with rents,
+        less that.
+        """
+        own = {one.gpu: rent[one.gpu] if np.isfinite(one.available) else 0.0 for one in self.types}
+        types = tuple(replace(one, usd_per_hour=one.usd_per_hour + own[one.gpu]) for one in self.types)
+        of_all = sum(own[one.gpu] * one.available for one in self.types if own[one.gpu] > 0)
+        return replace(self, types=types, rent_of_all=self.rent_of_all + of_all)
 
 
 def customers_of(resolved: ResolvedProblem, shared: MpsItems) -> Customers | None:
@@ -82,7 +100,9 @@ def _on_type(resolved: ResolvedProblem, shared: MpsItems, gpu: str, rows: Sequen
         return None
     repeated = np.repeat(np.arange(len(rows)), times)
     customer, item = np.array(rows, dtype=np.int64)[repeated].T
-    return OnType(gpu, guests.of(repeated), customer, item, resolved.fleet_by_name[gpu].price_per_hour)
+    entry = resolved.fleet_by_name[gpu]
+    available = np.inf if entry.available is None else float(entry.available)
+    return OnType(gpu, guests.of(repeated), customer, item, entry.price_per_hour, available)
 
 
 def totals_of(resolved: ResolvedProblem, gpus: Sequence[MpsGpu], gpu: str) -> list[Totals]:

@@ -6,7 +6,8 @@ turn, the knapsacks of the cells (cells.py) are solved for the services that are
 less a resident, and sets met before are ranked by what they are worth of their GPU, and those that share no service are
 taken as long as they are worth about as much as the best. What is taken has been given batch sizes and least shares
 that fit (mps/columns.py). When all services are placed, those on GPUs that are not full get dearer, so that they come
-earlier next time (sequential value correction).
+earlier next time (sequential value correction). Types of which all GPUs are taken are left out as long as others serve
+those who are left; then there are more GPUs than there may be, which is no plan, but tells what to correct.
 """
 
 import time
@@ -70,7 +71,7 @@ class PlanBuilder:
         draw: np.random.Generator | None = None,
     ) -> Built | None:
         """
-        Returns a plan; None: there was no time.
+        Returns a plan, perhaps with more GPUs of a type than there are; None: there was no time.
 
         Parameters
         ----------
@@ -85,6 +86,7 @@ class PlanBuilder:
             None: as they are.
         """
         left = self._customers.wanted.astype(np.int64)
+        room = [one.available for one in self._customers.types]
         columns: list[Column] = []
         dearer = price.copy()
         ranked = RankedSets(met, price, [one.usd_per_hour for one in self._customers.types])
@@ -95,10 +97,14 @@ class PlanBuilder:
                 return None
             if turn % EVERY == 0:
                 hot = [None] * len(self._types)
-            fresh = self._fresh(price, left, hot, draw)
-            taken = self._taken(price, left, [*fresh, *ranked.first(left, LOOKED_AT)], about)
-            taken = taken or self._taken(price, left, self._alone(left), about)
+            fresh = self._fresh(price, left, hot, draw, room)
+            taken = self._taken(price, left, [*fresh, *ranked.first(left, LOOKED_AT)], about, room)
+            taken = taken or self._taken(price, left, self._alone(left), about, room)
+            if not taken and min(room) <= 0:
+                room = [np.inf] * len(room)
+                continue
             for one, column in taken:
+                room[one[0]] -= 1
                 usd = self._customers.types[one[0]].usd_per_hour
                 columns.append(column)
                 members = np.array(one[1])
@@ -138,14 +144,19 @@ class PlanBuilder:
         return sum(map(price_of.__getitem__, one[1])) / self._customers.types[one[0]].usd_per_hour
 
     def _fresh(
-        self, price: Floats, left: Ints, hot: list[Looked | None], draw: np.random.Generator | None
+        self,
+        price: Floats,
+        left: Ints,
+        hot: list[Looked | None],
+        draw: np.random.Generator | None,
+        room: Sequence[float],
     ) -> list[Met]:
         """Returns sets of the services that are left that the knapsacks meet, and these less a resident."""
         found: dict[Met, None] = {}
         for number, (one, prices) in enumerate(zip(self._customers.types, self._types, strict=True)):
             rank = np.arange(len(one.customer)) - np.searchsorted(one.customer, one.customer)
             here = np.flatnonzero(rank < left[one.customer])
-            if not here.size:
+            if not here.size or room[number] <= 0:
                 continue
             of_guests = price[one.customer] / one.usd_per_hour
             sets, hot[number] = prices.sets_of(of_guests, here, hot[number], draw)
@@ -156,10 +167,16 @@ class PlanBuilder:
                     found[number, whole[:i] + whole[i + 1 :]] = None
         return list(found)
 
-    def _taken(self, price: Floats, left: Ints, sets: Sequence[Met], about: float) -> list[tuple[Met, Column]]:
-        """Returns the best sets that fit a GPU and share no service."""
-        price_of, left_of = price.tolist(), left.tolist()
-        worth_of = {one: self._worth(one, price_of) for one in sets}
+    def _taken(
+        self, price: Floats, left: Ints, sets: Sequence[Met], about: float, room: Sequence[float]
+    ) -> list[tuple[Met, Column]]:
+        """
+        Returns the best sets that fit a GPU and share no service.
+
+        `room`: GPUs of each type that are left for them.
+        """
+        price_of, left_of, room = price.tolist(), left.tolist(), list(room)
+        worth_of = {one: self._worth(one, price_of) for one in sets if room[one[0]] > 0}
         ranked = sorted(worth_of, key=lambda one: -worth_of[one])
         taken: list[tuple[Met, Column]] = []
         best = 0.0
@@ -172,7 +189,10 @@ class PlanBuilder:
                 worth, column = worth_of[one], self._judged[one]
                 if column is None or (best and worth < best * (1 - about)) or not is_left(one, left_of):
                     continue
+                if room[one[0]] <= 0:
+                    continue
                 best = best or worth
+                room[one[0]] -= 1
                 taken.append((one, column))
                 for customer in one[1]:
                     left_of[customer] -= 1

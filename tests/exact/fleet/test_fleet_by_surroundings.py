@@ -28,7 +28,7 @@ class Turns(SurroundingsSearch):
         self.looked = itertools.count()
         self._search = self
         self.bound, self._resolved = 1.0, self
-        self.required_rps = range(1000)
+        self.required_rps, self._are_many = range(1000), True
 
     def _is_done(self):
         assert next(self.looked) < 1000, "the search goes on and does nothing"
@@ -77,8 +77,9 @@ def test_a_rise_that_is_too_small_to_count_is_none(monkeypatch):
 class Next(SurroundingsSearch):
     """A search with a plan of 10 GPUs, some of which are proven; the bound may rise to what a limit proves."""
 
-    def __init__(self, proven, limit, many):
+    def __init__(self, proven, limit, many, rent=0.0):
         self.best = PlanAndBound((), 10.0, (proven, "before"))
+        self._customers = SimpleNamespace(rent_of_all=rent)
         self._lattice = SimpleNamespace(next_cost=np.ceil)
         self._search = SimpleNamespace(limit=limit)
         self._are_many = many
@@ -96,6 +97,12 @@ def test_plans_of_many_leave_the_bound_its_time_while_it_can_rise_and_others_tak
         (False, 10.0, 9.5, False),
     ):
         assert Next(proven, limit, many)._plans_first(less_time, apart) == first
+        assert Next(proven, limit + 30.0, many, rent=30.0)._plans_first(less_time, apart) == first
+
+
+def customers_with(available, rent=0.0):
+    types = [SimpleNamespace(gpu="a", available=available), SimpleNamespace(gpu="b", available=1.0)]
+    return SimpleNamespace(wanted=np.ones(3), types=types, rent_of_all=rent)
 
 
 class Takes(SurroundingsSearch):
@@ -106,11 +113,16 @@ class Takes(SurroundingsSearch):
         self.best = PlanAndBound((), cost, (bound, "before"))
         self._on_better = self.heard.append
         self._resolved = SimpleNamespace(
-            gap=0.0, fleet_by_name={gpu: SimpleNamespace(price_per_hour=usd) for gpu, usd in (("a", 3.0), ("b", 2.0))}
+            gap=0.0,
+            fleet_by_name={gpu: SimpleNamespace(price_per_hour=usd) for gpu, usd in (("a", 3.0), ("b", 2.0))},
+            fleet=[
+                SimpleNamespace(gpu=SimpleNamespace(name=gpu), price_per_hour=usd)
+                for gpu, usd in (("a", 3.0), ("b", 2.0))
+            ],
         )
         self._sets = SimpleNamespace(shared=SimpleNamespace(items=()))
         self._lattice = SimpleNamespace(step=1.0)
-        self._customers = SimpleNamespace(wanted=np.ones(3))
+        self._customers = customers_with(available=np.inf)
         self._search = SimpleNamespace(bound=bound, centre=None)
         self._failed_at = np.inf
         self.keeps = keeps
@@ -177,6 +189,41 @@ def test_sets_of_cheaper_plans_prove_the_known_one_where_they_are_too_dear_or_ar
     assert asked == [9.0]
     assert search.best.bound[0] == bound
     assert len(search.chosen) == chosen
+
+
+def test_rents_are_no_part_of_what_plans_cost(monkeypatch):
+    """Prices are looked for with them, so a bound at these is of all rents too."""
+    asked = []
+    monkeypatch.setattr(fleet_by_surroundings, "cheaper_sets", lambda _search, cost, _end: asked.append(cost))
+    search = Takes(bound=8.9)
+    search._customers = customers_with(np.inf, rent=5.0)
+    search._search.bound = 13.9
+    search._list(1.0, NEVER)
+    assert asked == [14.0]
+    search._lattice = SimpleNamespace(next_cost=np.ceil)
+    search._search = SimpleNamespace(bound=14.2, next_round=lambda _: None)
+    search._raise(NEVER)
+    assert search.best.bound[0] == 10.0
+
+
+def test_where_any_plan_costs_more_than_all_gpus_there_is_none():
+    """Two GPUs of 3 USD and one of 2."""
+    for bound, impossible in ((7.9, False), (8.0, False), (8.0 * (1 + 5e-7), False), (8.1, True)):
+        search = Takes(cost=np.inf, bound=bound)
+        search._customers = customers_with(2.0)
+        assert search.is_impossible is impossible
+        assert search._is_done() is impossible
+        search._customers = customers_with(np.inf)
+        assert not search.is_impossible
+
+
+def test_while_no_plan_is_known_any_prices_are_good_enough_for_one():
+    search = Takes(cost=np.inf)
+    assert search.best.plan is None
+    for bound, close in ((0.0, False), (1.0, True)):
+        search._search = SimpleNamespace(limit=10.0, bound=bound)
+        assert search._is_close() is close
+    assert Takes(cost=9.0).best.plan == []
 
 
 def test_sets_are_listed_again_only_where_the_bound_came_nearer(monkeypatch):
@@ -418,6 +465,14 @@ def test_far_from_the_bound_no_plan_is_built():
         patch.setattr(fleet_by_surroundings, "time", SimpleNamespace(monotonic=lambda: clock[0]))
         search.run(3.0 * NO_BETTER + 3.0)
     assert search.done == ["bound"] * NO_BETTER + ["plan"] * 2
+
+
+def test_plans_of_few_services_have_some_time_before_that(clock):
+    """Rounds take 3 seconds and plans 2: the second plan is due when rounds had more than 2 / EARLY."""
+    search = Clocked(clock, [True] * 20, close=False, done_at=30.0)
+    search._are_many = False
+    search.run(100.0)
+    assert search.done == ["bound", "plan", *["bound"] * 4, "plan", *["bound"] * 4]
 
 
 def test_what_is_done_is_listed_and_programmed_no_more(clock):

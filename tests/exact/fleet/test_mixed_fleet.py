@@ -4,11 +4,12 @@ import time
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of
 
-from sliceplan.solver.allocation.allocated import MpsGpu
+from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.exact.fleet import fleet_by_surroundings as surroundings
 from sliceplan.solver.exact.fleet import mixed_fleet as module
 from sliceplan.solver.exact.fleet.fleet_answer import FleetAnswer
@@ -19,6 +20,7 @@ from sliceplan.solver.performance.resolve import resolve
 
 COST = 2 * 3.06
 PLAN = [MpsGpu(V100, ()), MpsGpu(V100, ())]
+SERVED = [MpsGpu(V100, (Resident(0, 1, 50.0),)), MpsGpu(V100, (Resident(1, 1, 50.0),))]
 
 
 @pytest.fixture
@@ -109,36 +111,42 @@ def test_of_many_workloads_prices_have_the_last_word(steps, monkeypatch, most, l
 
 
 @pytest.mark.parametrize(
-    ("complete", "customers", "first", "by_surroundings"),
+    ("complete", "customers", "first", "beyond", "begun"),
     [
-        (False, "customers", PLAN, True),
-        (True, "customers", PLAN, False),
-        (False, None, PLAN, False),
-        (False, "customers", None, False),
+        (False, "customers", SERVED, None, SERVED),
+        (True, "customers", SERVED, None, None),
+        (False, None, SERVED, None, None),
+        (False, "customers", None, PLAN, PLAN),
+        (False, "customers", None, None, None),
     ],
 )
-def test_surroundings_are_for_whole_services_with_a_plan_and_too_many_sets(
-    steps, monkeypatch, complete, customers, first, by_surroundings
+def test_surroundings_are_for_whole_services_with_some_gpus_and_too_many_sets(
+    steps, monkeypatch, complete, customers, first, beyond, begun
 ):
+    """Where no plan is known they begin with GPUs of which there are too many."""
     asked = []
 
-    def searched(_resolved, _prices, _sets, found, best, *_):
-        asked.append((found, best))
-        return FleetAnswer("proved", "by surroundings", COST, "", best)
+    def searched(_resolved, _prices, _sets, found, known, *_):
+        asked.append((found, known))
+        return FleetAnswer("proved", "by surroundings", COST, "", known.gpus)
 
     def told():
         monkeypatch.setattr(module, "_by_surroundings", searched)
         monkeypatch.setattr(module, "customers_of", lambda *_: customers)
         monkeypatch.setattr(module, "_first", lambda *_: iter([] if first is None else [first]))
+        monkeypatch.setattr(module, "beyond_counts", lambda *_, **__: beyond)
 
     _, answer = steps(0.5 * COST, 0.6 * COST, complete=complete, then=told)
-    assert (answer.solver == "by surroundings") is by_surroundings
-    assert asked == ([("customers", PLAN)] if by_surroundings else [])
+    assert (answer.solver == "by surroundings") is (begun is not None)
+    assert [(found, known.gpus) for found, known in asked] == ([] if begun is None else [("customers", begun)])
+    for _, known in asked:
+        assert known.cost == (COST if begun is SERVED else np.inf)
+        assert known.bound[0] == 0.5 * COST
 
 
 @pytest.mark.parametrize("whole", [None, [MpsGpu(V100, ())]])
 def test_a_plan_of_whole_services_is_one_that_programs_begin_with(steps, monkeypatch, whole):
-    """Where none was found the best of before stands in its place."""
+    """Beside the best of before."""
     asked = []
 
     def told():
@@ -148,7 +156,7 @@ def test_a_plan_of_whole_services_is_one_that_programs_begin_with(steps, monkeyp
         monkeypatch.setattr(module, "solve_by_sets", lambda *given: asked.append(list(given[3])) or real(*given))
 
     steps(0.5 * COST, 0.6 * COST, complete=False, then=told)
-    assert asked == [[PLAN, whole or PLAN]]
+    assert asked == [[PLAN, whole] if whole else [PLAN]]
 
 
 def test_bounds_are_reported(steps, monkeypatch):
@@ -233,15 +241,22 @@ def test_a_bound_by_dealt_gpus_is_said_where_it_is_greater(monkeypatch, dealt, g
     )
 
 
-@pytest.mark.parametrize(("left_s", "stopped"), [(100.0, "gap_left"), (-1.0, "time_limit")])
-def test_by_surroundings_each_better_plan_or_bound_is_said_and_why_it_ended(monkeypatch, left_s, stopped):
+@pytest.mark.parametrize(
+    ("left_s", "impossible", "stopped"),
+    [(100.0, False, "gap_left"), (-1.0, False, "time_limit"), (100.0, True, "infeasible"), (-1.0, True, "infeasible")],
+)
+def test_by_surroundings_each_better_plan_or_bound_is_said_and_why_it_ended(monkeypatch, left_s, impossible, stopped):
     heard = []
+    monkeypatch.setattr(module, "rents_of", lambda *_: {"g": 1.0})
+    customers = SimpleNamespace(with_rents=lambda rents: rents)
+    known = surroundings.PlanAndBound(plan_of(4), 12.0, (6.0, "prices"))
 
     class Searching:
         def __init__(self, _, sets, customers, known, on_better):
-            assert (sets, customers) == ("sets", "customers")
+            assert (sets, customers) == ("sets", {"g": 1.0})
             assert (known.cost, known.bound) == (12.0, (6.0, "prices"))
             self.best = surroundings.PlanAndBound(plan_of(3), 9.0, (8.0, "surroundings"))
+            self.is_impossible = impossible
             on_better(replace(self.best, gpus=plan_of(4)))
 
         def run(self, deadline):
@@ -249,11 +264,14 @@ def test_by_surroundings_each_better_plan_or_bound_is_said_and_why_it_ended(monk
 
     monkeypatch.setattr(surroundings, "SurroundingsSearch", Searching)
     deadline = time.monotonic() + left_s
-    answer = module._by_surroundings(resolved_of(), PRICES_OF, "sets", "customers", plan_of(4), heard.append, deadline)
+    answer = module._by_surroundings(resolved_of(), PRICES_OF, "sets", customers, known, heard.append, deadline)
     said, ran = heard
     assert ran == deadline
     assert (said.stopped, len(said.gpus), said.cost_bound, said.method) == ("time_limit", 4, 8.0, "surroundings")
-    assert (answer.stopped, len(answer.gpus), answer.cost_bound) == (stopped, 3, 8.0)
+    if impossible:
+        assert (answer.stopped, answer.gpus, answer.cost_bound) == (stopped, None, None)
+    else:
+        assert (answer.stopped, len(answer.gpus), answer.cost_bound) == (stopped, 3, 8.0)
 
 
 @pytest.mark.parametrize(("found", "plans"), [(None, []), ("plan", ["plan"])])

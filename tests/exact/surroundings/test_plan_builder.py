@@ -49,10 +49,19 @@ class Cells:
         return self.sets, "looked at"
 
 
-def builder(wanted=(2, 1, 1), sets=None):
+ANY = [np.inf, np.inf]
+
+
+def builder(wanted=(2, 1, 1), sets=None, available=(np.inf, np.inf)):
     types = [
-        SimpleNamespace(gpu=gpu, usd_per_hour=USD[gpu], customer=np.array(CUSTOMER[gpu]), item=np.array(ITEM[gpu]))
-        for gpu in "xy"
+        SimpleNamespace(
+            gpu=gpu,
+            usd_per_hour=USD[gpu],
+            customer=np.array(CUSTOMER[gpu]),
+            item=np.array(ITEM[gpu]),
+            available=number,
+        )
+        for gpu, number in zip("xy", available, strict=True)
     ]
     cells = [Cells((sets or {}).get(gpu, [])) for gpu in "xy"]
     customers = SimpleNamespace(wanted=np.array(wanted, dtype=float), types=types)
@@ -124,7 +133,7 @@ def test_sets_are_taken_that_share_no_customer_and_are_worth_about_as_much_as_th
     monkeypatch.setattr(module, "JUDGED", judged)
     build, _ = builder()
     before = np.array(left)
-    found = build._taken(np.array([1.0, 0.8, 0.82]), before, sets, about)
+    found = build._taken(np.array([1.0, 0.8, 0.82]), before, sets, about, ANY)
     assert [one for one, _ in found] == taken
     assert all(column == build._judged[one] for one, column in found)
     assert before.tolist() == left, "it is the caller who takes them"
@@ -134,7 +143,7 @@ def test_fresh_sets_are_those_of_knapsacks_of_who_is_left_and_these_less_one():
     """Guests 0 and 1 of "x" are the same customer, of which one is left."""
     build, (first, second) = builder(sets={"x": [(0, 2, 3), (2,)], "y": [(0, 1)]})
     hot = [None, "before"]
-    found = build._fresh(np.array([1.0, 2.0, 3.0]), np.array([1, 1, 1]), hot, "draw")
+    found = build._fresh(np.array([1.0, 2.0, 3.0]), np.array([1, 1, 1]), hot, "draw", ANY)
     assert first.heard == [([0.5, 0.5, 1.0, 1.5], [0, 2, 3], None, "draw")]
     assert second.heard == [([2.0, 3.0, 3.0], [0, 1], "before", "draw")]
     assert hot == ["looked at"] * 2
@@ -142,7 +151,7 @@ def test_fresh_sets_are_those_of_knapsacks_of_who_is_left_and_these_less_one():
         [(0, (0, 1, 2)), (0, (1, 2)), (0, (0, 2)), (0, (0, 1)), (0, (1,)), (1, (1, 2)), (1, (2,)), (1, (1,))]
     )
     # Nobody who is left is on the second type.
-    build._fresh(np.ones(3), np.array([2, 0, 0]), hot, None)
+    build._fresh(np.ones(3), np.array([2, 0, 0]), hot, None, ANY)
     assert first.heard[-1][1:] == ([0, 1], "looked at", None)
     assert len(second.heard) == 1
 
@@ -175,3 +184,30 @@ def test_cells_are_looked_at_again_after_some_turns(monkeypatch):
     build, (cells, _) = builder(wanted=(4, 0, 0), sets={"x": [(0,)]})
     assert len(build.build(np.ones(3), [], inf).columns) == 4
     assert [known for _, _, known, _ in cells.heard] == [None, "looked at"] * 2
+
+
+def test_no_more_gpus_of_a_type_are_taken_than_are_left():
+    """As above: worth 1.0 (x: 0, 0), 0.9 (x: 0, 1), 0.82 (y: 2)."""
+    build, _ = builder()
+    sets = [(0, (0, 1)), (0, (0, 0)), (1, (2,))]
+    for room, taken in (([1.0, 1.0], [1, 2]), ([2.0, 0.0], [1, 0]), ([0.0, 5.0], [2])):
+        found = build._taken(np.array([1.0, 0.8, 0.82]), np.array([3, 1, 1]), sets, 0.2, room)
+        assert [one for one, _ in found] == [sets[i] for i in taken]
+    build, (first, second) = builder(sets={"x": [(0,)], "y": [(0,)]})
+    build._fresh(np.ones(3), np.array([1, 1, 1]), [None, None], None, [0.0, 1.0])
+    assert (len(first.heard), len(second.heard)) == (0, 1)
+
+
+def test_types_that_are_used_up_are_left_out_while_others_serve_who_is_left():
+    """Four of the first customer, whom "x" alone serves, two a GPU; of the others "y" serves each alone."""
+    for available, gpus in (
+        ((np.inf, np.inf), "xxx"),
+        ((2.0, 2.0), "xxyy"),
+        ((3.0, 0.0), "xxx"),
+        # More than there are, where nothing else is left.
+        ((1.0, 0.0), "xxx"),
+        ((1.0, 2.0), "xxyy"),
+    ):
+        build, _ = builder(wanted=(4, 1, 1), available=available)
+        built = build.build(np.array([1.0, 0.9, 0.5]), [(0, (0, 0)), (0, (1, 2))], inf)
+        assert sorted(one.gpu for one in built.columns) == list(gpus), available
