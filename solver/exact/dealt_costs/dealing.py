@@ -1,7 +1,8 @@
 """
 GPUs of all types under MPS dealt to their residents: what every rate takes of them at least.
 
-For services whose rates may be split over GPUs. Where all are whole, their prices prove more (surroundings/).
+For services whose rates may be split over GPUs, or that may be on partitions too. Where all are whole and on GPUs under
+MPS alone, their prices prove more (surroundings/).
 """
 
 import time
@@ -75,10 +76,15 @@ class Dealing:
 
 
 def can_deal(resolved: ResolvedProblem) -> bool:
-    """Tells whether some service may be split over GPUs under MPS that can be dealt to their residents."""
+    """
+    Tells whether there are GPUs under MPS that can be dealt to their residents, and no better bound than that.
+
+    There is where all services are whole and nowhere but on such GPUs: by surroundings.
+    """
     if resolved.problem.settings.mps_rules != "free":
         return False
-    return bool(resolved.mps) and any(workload.max_replicas != 1 for workload in resolved.problem.workloads)
+    splits = any(workload.max_replicas != 1 for workload in resolved.problem.workloads)
+    return bool(resolved.mps) and (splits or bool(resolved.capacity_rps.any()))
 
 
 def promised(resolved: ResolvedProblem) -> bool:

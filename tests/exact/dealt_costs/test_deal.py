@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from oracles import igniter_scalar, promise_scalar
-from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS, V100
+from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS, V100, random_mps_problem
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
@@ -203,7 +203,27 @@ def test_beside_mig_the_bound_is_no_more_than_any_plan_costs(seed):
     assert found.bound <= solve(problem, profiles=PROFILES, time_limit_s=1).cost_per_hour * (1 + 1e-9)
 
 
-def test_gpus_are_dealt_only_where_services_may_be_split():
+def test_beside_mig_the_bound_of_whole_services_is_no_more_than_the_cheapest_plan():
+    """By the program over all sets, which asks for nothing that is dealt."""
+    raised = 0
+    for seed in range(3):
+        workloads = [
+            {**one.model_dump(mode="json"), "slo_ms": 1.5 * one.slo_ms} for one in random_mps_problem(8, seed).workloads
+        ]
+        fleet = [{"gpu": "A100-80GB", "sharing": ["mig"], "price_per_hour": 3.4}, {"gpu": V100, "sharing": ["mps"]}]
+        problem = problem_of(workloads, fleet=fleet)
+        resolved = resolve(problem, PROFILES)
+        assert can_deal(resolved)
+        plan = solve(problem, profiles=PROFILES, time_limit_s=60)
+        assert plan.status == "optimal"
+        prices = fleet_prices(resolved, deadline=time.monotonic() + 5)
+        found = with_dealt_bound(resolved, prices, None, deadline=time.monotonic() + 0.5)
+        assert prices.bound <= found.bound <= plan.cost_per_hour * (1 + 1e-9)
+        raised += found.bound > prices.bound
+    assert raised >= 1
+
+
+def test_gpus_are_dealt_only_where_surroundings_do_not_prove_more():
     workloads = [{"name": "a", "model": "alexnet", "slo_ms": 30, "rate_rps": 100}]
     assert can_deal(resolve(problem_of(workloads, fleet=FLEET), PROFILES))
     whole = [{**workloads[0], "max_replicas": 1}]
