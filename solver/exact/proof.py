@@ -4,6 +4,7 @@ from typing import Literal
 
 from ..model.objective import COST
 from ..model.stop_reason import StopReason
+from ..runtime.progress import report
 from .cost_lattice import NO_GAP
 
 Ended = Literal[
@@ -40,3 +41,9 @@ def ended(cost: float | None, bound: float | None, *, gap: float, limited: bool)
     if is_within(gap, cost, bound):
         return StopReason.GAP_REACHED
     return StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT
+
+
+def report_known(cost: float | None, bound: float) -> None:
+    """Reports what a plan costs, None where none is known, and what none costs less than; USD per hour."""
+    plan, none = ("", "no plan") if cost is None else (f"a plan of ${cost:,.2f}/h, ", "none")
+    report(f"exact: {plan}{none} costs less than ${bound:,.2f}/h")

@@ -24,7 +24,6 @@ from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from ...runtime.progress import report
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.undecided_classes import UndecidedClasses, undecided_classes
 from ..dual.lagrangian_data import known_covers, known_prices, lagrangian_data, most_to_pay
@@ -34,7 +33,7 @@ from ..mig.cutting_stock import CuttingStockAnswer, slices_of, solve_cutting_sto
 from ..mps.program import NO_SHARES
 from ..primal.price_and_round import best_covers
 from ..primal.restricted_master import Choice, ChosenCovers, choose_covers
-from ..proof import ended, is_proof, is_within
+from ..proof import ended, is_proof, is_within, report_known
 from ..whole_gpus.fleet_counts import counted_plan
 from ..whole_gpus.mixed_demand import NEAR_ENOUGH, fractional_gpus
 from ..whole_gpus.whole_plan import WholePlan, proven_at, rounded_plan, whole_plan
@@ -165,7 +164,7 @@ class _Search:
         self.bound = self._steps.next_cost(self._priced.bound)
         if self._proven is not None:
             self.bound = max(self.bound, self._steps.step * self._proven.least_steps)
-        report(f"exact: no plan costs less than ${self.bound:,.2f}/h")
+        report_known(None, self.bound)
         self._on_answer(self.decomposed(self.answer(limited=True)))
         return True
 
@@ -300,7 +299,7 @@ class _Search:
     def _hand_on(self, chosen: ChosenCovers) -> None:
         answer = self._answer(chosen, limited=True)
         if answer.stopped != StopReason.PROVED:
-            report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${self.bound:,.2f}/h")
+            report_known(chosen.cost, self.bound)
             self._on_answer(self.decomposed(answer))
 
     def _answer(self, chosen: ChosenCovers | None, *, limited: bool) -> CuttingStockAnswer:

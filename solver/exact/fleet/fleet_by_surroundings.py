@@ -24,7 +24,6 @@ import numpy as np
 from ...allocation.allocated import AllocatedGpu, MpsGpu
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
-from ...runtime.progress import report
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from ..mps.columns import Column
@@ -211,11 +210,9 @@ class SurroundingsSearch:
             self._know(replace(self.best, bound=(cost, method)))
 
     def _know(self, better: PlanAndBound) -> None:
-        """Takes a better plan or bound, and says what both are now."""
+        """Takes a better plan or bound, and hands on both."""
         self.best = better
         self._on_better(better)
-        known = "" if better.plan is None else f"a plan of ${better.cost:,.2f}/h, "
-        report(f"exact: {known}{'none' if known else 'no plan'} costs less than ${better.bound[0]:,.2f}/h")
 
     def _list(self, spent: float, deadline: float) -> None:
         """Lists what a cheaper plan would be made of, if that may be little, and looks for one."""

@@ -20,8 +20,7 @@ from ...allocation.allocated import AllocatedGpu
 from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
-from ...runtime.progress import report
-from ..proof import ended, is_within
+from ..proof import ended, is_within, report_known
 from ..surroundings.customers import Customers, customers_of
 from .first_fleet import beyond_counts, first_fleet
 from .fleet_answer import FleetAnswer, price_of
@@ -84,13 +83,17 @@ def solve_mixed_fleet(
     prices = fleet_prices(resolved, start=start, deadline=time.monotonic() + PRICING * time_limit_s)
     if prices.bound == inf:
         return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, PRICES, None)
-    report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
+    report_known(None, prices.bound)
     on_answer(_priced_answer(resolved, prices, None, limited=True))
     plans: list[Sequence[AllocatedGpu]] = []
+    least = inf
     for plan in chain(_first(resolved, prices, deadline), known):
         plans.append(plan)
         close = _priced_answer(resolved, prices, _cheapest(resolved, plans), limited=True)
         on_answer(close)
+        if price_of(resolved, plan) < least:
+            least = price_of(resolved, plan)
+            report_known(least, prices.bound)
         if close.stopped == StopReason.GAP_REACHED:
             return close
     sets = list_sets(resolved)
@@ -148,8 +151,12 @@ def _by_surroundings(
     def answer(found: "PlanAndBound", limited: bool) -> FleetAnswer:
         return _answer(resolved, prices, found.bound, found.plan, limited)
 
+    def better(found: "PlanAndBound") -> None:
+        on_answer(answer(found, limited=True))
+        report_known(None if found.plan is None else found.cost, found.bound[0])
+
     rented = customers.with_rents(rents_of(resolved, prices))
-    search = SurroundingsSearch(resolved, sets, rented, known, lambda found: on_answer(answer(found, limited=True)))
+    search = SurroundingsSearch(resolved, sets, rented, known, better)
     search.run(deadline)
     if search.is_impossible:
         return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, search.best.bound[1], None)
@@ -168,7 +175,7 @@ def _with_dealt_bound(
     cost = None if best is None else price_of(resolved, best)
     greater = with_dealt_bound(resolved, prices, cost, deadline=until)
     if greater.bound > prices.bound:
-        report(f"exact: no plan costs less than ${greater.bound:,.2f}/h")
+        report_known(cost, greater.bound)
         on_answer(_priced_answer(resolved, greater, best, limited=True))
     return greater
 
@@ -200,9 +207,19 @@ def _in_whole_parts(
     def of_services(found: "PlanAndBound") -> FleetAnswer:
         return answer(None if found.plan is None else parts.of_services(found.plan))
 
+    cost = known.cost
+
+    def better(found: "PlanAndBound") -> None:
+        nonlocal cost
+        # What bounds parts says nothing of services, so it is a plan alone that is news.
+        if found.cost < cost:
+            cost = found.cost
+            on_answer(of_services(found))
+            report_known(cost, prices.bound)
+
     begun = replace(known, gpus=parts.of_parts(near))
     rented = customers.with_rents(rents_of(resolved, prices))
-    search = SurroundingsSearch(whole, sets, rented, begun, lambda found: on_answer(of_services(found)))
+    search = SurroundingsSearch(whole, sets, rented, begun, better)
     search.run(time.monotonic() + WHOLE * max(deadline - time.monotonic(), 0.0))
     return of_services(search.best)
 
@@ -229,7 +246,7 @@ def _by_prices(
     if found is None or (best is not None and price_of(resolved, best) <= found.cost):
         return _priced_answer(resolved, prices, best, limited)
     answer = _priced_answer(resolved, prices, found.gpus, limited)
-    report(f"exact: a plan of ${found.cost:,.2f}/h, none costs less than ${prices.bound:,.2f}/h")
+    report_known(found.cost, prices.bound)
     on_answer(answer)
     return answer
 

@@ -519,12 +519,3 @@ def test_the_more_services_the_nearer_bound_and_plan_have_to_be_for_sets_to_be_l
     search = Takes(bound=bound)
     search._list(1.0, NEVER)
     assert bool(asked) is listed
-
-
-def test_what_becomes_better_is_reported(monkeypatch):
-    heard = []
-    monkeypatch.setattr(fleet_by_surroundings, "report", heard.append)
-    search = Takes()
-    search._prove(5.0, "m")
-    search._prove(4.5, "m")
-    assert heard == ["exact: a plan of $10.00/h, none costs less than $5.00/h"]

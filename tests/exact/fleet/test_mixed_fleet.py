@@ -10,6 +10,7 @@ from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of
 
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
+from sliceplan.solver.exact import proof
 from sliceplan.solver.exact.fleet import fleet_by_surroundings as surroundings
 from sliceplan.solver.exact.fleet import mixed_fleet as module
 from sliceplan.solver.exact.fleet.fleet_answer import FleetAnswer
@@ -160,10 +161,44 @@ def test_a_plan_of_whole_services_is_one_that_programs_begin_with(steps, monkeyp
 
 
 def test_bounds_are_reported(steps, monkeypatch):
+    """With what the best plan costs, where one is known."""
     heard = []
-    monkeypatch.setattr(module, "report", heard.append)
+    monkeypatch.setattr(proof, "report", heard.append)
     steps(0.5 * COST, 0.6 * COST)
-    assert heard == [f"exact: no plan costs less than ${part * COST:,.2f}/h" for part in (0.5, 0.6)]
+    assert heard == [
+        f"exact: no plan costs less than ${0.5 * COST:,.2f}/h",
+        f"exact: a plan of ${COST:,.2f}/h, none costs less than ${0.5 * COST:,.2f}/h",
+        f"exact: a plan of ${COST:,.2f}/h, none costs less than ${0.6 * COST:,.2f}/h",
+    ]
+
+
+def test_what_bounds_whole_parts_is_not_said_of_services(monkeypatch):
+    """A better plan of parts is one of services; a better bound is none."""
+    said, answers = [], []
+    monkeypatch.setattr(proof, "report", said.append)
+    monkeypatch.setattr(module, "rents_of", lambda *_: {})
+    problem = problem_of(
+        [{**one.model_dump(mode="json"), "max_replicas": None} for one in random_mps_problem(2, 0).workloads],
+        fleet=[{"gpu": V100, "sharing": ["mps"]}],
+    )
+    resolved = resolve(problem, shipped_profiles())
+
+    class Searching:
+        def __init__(self, _whole, _sets, _customers, known, on_better):
+            self.best = replace(known, bound=(5.9, "of parts"))
+            on_better(self.best)
+            self.best = surroundings.PlanAndBound(SERVED[:1], 3.06, (5.9, "of parts"))
+            on_better(self.best)
+            on_better(replace(self.best, bound=(6.0, "of parts")))
+
+        def run(self, _):
+            pass
+
+    monkeypatch.setattr(surroundings, "SurroundingsSearch", Searching)
+    prices = SimpleNamespace(bound=2.0, method="prices")
+    found = module._in_whole_parts(resolved, prices, SERVED, answers.append, time.monotonic() + 1)
+    assert said == ["exact: a plan of $3.06/h, none costs less than $2.00/h"]
+    assert [(one.cost_bound, one.gpus) for one in (*answers, found)] == [(2.0, SERVED[:1])] * 2
 
 
 @pytest.mark.parametrize(("few", "after"), [(1, ["by prices", "by sets"]), (2, ["by sets"])])
