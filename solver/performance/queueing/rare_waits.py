@@ -13,9 +13,15 @@ one of them, so
     P(latency > x) = excursions per request * E(late requests of an excursion),    x >= 2 T.
 
 How often excursions begin, and how long the other processes have been busy then, is what `RUNS` independent runs show;
-like those of shared_batches.py they begin with all processes free. From there excursions are simulated with a rate that
-is e^theta times as high, with one of three theta for each, and each late request counts with the likelihood ratio of
-the three together when it comes,
+like those of shared_batches.py they begin with all processes free. Few excursions begin with processes in step, and
+most requests that are late by little come in these. So excursions are drawn by a weight: if those of a run weigh W
+together, one of weight w is drawn with a chance of w / W each time and counts W / w times, which is right for every
+w > 0. Errors are least where w is how many late requests it brings. That rises as e^(rate (e^theta - 1) t) with the
+time t in which no batch can begin, and each batch before takes off e^(-theta b). So w is that of the next batch of each
+process together, for the theta in the middle (below), and `LEAST_WEIGHT` more.
+
+From there excursions are simulated with a rate that is e^theta times as high, with one of three theta for each, and
+each late request counts with the likelihood ratio of the three together when it comes,
 
     1 / mean over theta of exp(theta n - rate (e^theta - 1) t),    n requests, t time since the excursion began
 
@@ -51,15 +57,11 @@ Fewer are counted where that is more than so many times the square of the reques
 Small batches soon get out of step, after which counting on shows nothing new; until then it is the careful side.
 """
 
-MOST_OF_RUN = 8
-"""Excursions that are simulated for each run."""
+MOST_OF_RUN = 32
+"""Excursions that are drawn of each run and simulated."""
 
-MOST_OF_FEW, FEW = 32, 21
-"""
-The same where the batches of all processes have at most so many requests, at loads below 0.5 + (their number) / 80.
-
-There most are late by little, after excursions that begin with processes in step, which few do.
-"""
+LEAST_WEIGHT = 0.003
+"""Of an excursion, where one that begins with processes in step has 1 and more: so that none counts for too much."""
 
 BATCHES = 6_000_000
 """Of all excursions together, about, of which fewer are simulated if they are long."""
@@ -158,11 +160,8 @@ def rare_quantiles(queue: SharedBatches, load: float, quantiles: Sequence[float]
     thetas = lifts(load)
     rise_per_batch = queue.batch * np.expm1(thetas[-1] + np.log(load))
     batches = int(4 * (NEGLIGIBLE / thetas[-1] / rise_per_batch + 4 * queue.processes))
-    full = queue.batch * queue.processes
-    most = MOST_OF_FEW if full <= FEW and load < 0.5 + full / 80 else MOST_OF_RUN
-    of_run = int(np.clip(BATCHES / RUNS / batches, 1, most))
-    share, begun = _excursions(queue, load, of_run, draw)
-    late = _late(queue, load, thetas, _Begin(share / of_run, begun), batches, draw)
+    of_run = int(np.clip(BATCHES / RUNS / batches, 1, MOST_OF_RUN))
+    late = _late(queue, load, thetas, _excursions(queue, load, float(thetas[1]), of_run, draw), batches, draw)
     return np.array([late.quantile(quantile) for quantile in quantiles])
 
 
@@ -177,34 +176,56 @@ class _Begin:
     """How excursions begin that are simulated."""
 
     share: Floats
-    """Shape (run,): how many of the run's excursions each of them stands for, over the requests of the run."""
+    """Shape (of run, run): how many of the run's excursions each of them stands for, over the requests of the run."""
     begun: Floats
     """Shape (process, of run, run): when each process began its last batch, the oldest first; the excursion at 0."""
 
 
-def _excursions(queue: SharedBatches, load: float, of_run: int, draw: np.random.Generator) -> tuple[Floats, Floats]:
+def _excursions(queue: SharedBatches, load: float, theta: float, of_run: int, draw: np.random.Generator) -> _Begin:
     """
-    Returns how many excursions begin over the requests, shape (run,), and how those do that are drawn of each run.
+    Returns how excursions begin that are drawn by weight, with so many draws of each run.
 
-    The latter as `_Begin.begun`; of a run without any, which has a share of 0, they say nothing. Each drawn one is in
-    its turn any of those seen so far with the same chance: the n-th takes its place with 1/n.
+    Of a run without any, which has shares of 0, they say nothing. Each draw is in its turn any of those seen so far
+    with its chance by weight: the next takes its place with that part of all weights so far, its own among them.
     """
     full = queue.batch * queue.processes
     rate = load * full
     first = max(12 / (1 - load) ** 2, 12 * full)
     counted = min(max(COUNTED_OF_FULL * full**2, FEWEST_COUNTED, first), COUNTED)
     runs = _Queues(queue.batch, np.full((queue.processes, RUNS), -1.0))
-    seen = np.zeros(RUNS, dtype=np.int64)
-    drawn = np.zeros((queue.processes, of_run, RUNS))
+    seen = np.zeros(RUNS)
+    drawn, weight = np.zeros((queue.processes, of_run, RUNS)), np.ones((of_run, RUNS))
     while runs.now.min() <= (first + counted) / rate:
         free = runs.free()
         runs.begin(free, draw.poisson(rate * (free - runs.now)), draw.standard_exponential(RUNS) / rate)
         within = (runs.now > first / rate) & (runs.now <= (first + counted) / rate)
         own = np.flatnonzero(within & (runs.waiting == 0))
-        seen[own] += 1
-        place, which = np.nonzero(draw.random((of_run, own.size)) * seen[own] < 1)
-        drawn[:, place, own[which]] = (runs.in_turn() - runs.now)[:, own[which]]
-    return seen / counted, drawn
+        begun = runs.in_turn()[:, own] - runs.now[own]
+        weighs = _weights(begun, rate * np.expm1(theta), theta * queue.batch)
+        seen[own] += weighs
+        times = draw.binomial(of_run, weighs / seen[own])
+        new = np.flatnonzero(times)
+        place, which = np.nonzero(draw.random((of_run, new.size)).argsort(axis=0) < times[new])
+        drawn[:, place, own[new][which]] = begun[:, new[which]]
+        weight[place, own[new][which]] = weighs[new[which]]
+    return _Begin(seen / weight / of_run / counted, drawn)
+
+
+def _weights(begun: Floats, rise: float, batch: float) -> Floats:
+    """
+    Returns the weights of excursions, shape (excursion,).
+
+    Parameters
+    ----------
+    begun
+        Shape (process, excursion): when each process began its last batch, the oldest first; an excursion begins at 0.
+    rise
+        rate (e^theta - 1): of the exponent in each T in which no batch can begin.
+    batch
+        theta b: by what the exponent falls with a batch.
+    """
+    busy = np.maximum(begun, -1.0)  # T less than for how long each process still is
+    return np.asarray(np.exp(rise * busy - batch * np.arange(len(begun))[:, None]).sum(axis=0) + LEAST_WEIGHT)
 
 
 def _late(
@@ -216,7 +237,7 @@ def _late(
     run = np.tile(np.arange(RUNS), begin.begun.shape[1])
     queues = _Queues(queue.batch, begin.begun.reshape(queue.processes, -1).copy())
     lifted = rate * np.exp(thetas)[draw.permutation(run.size) % thetas.size]
-    came = np.zeros(run.size)
+    came, share = np.zeros(run.size), begin.share.ravel()
     found = [_Late(run[:0], came[:0], came[:0])]
 
     def ratio(requests: Floats, time: Floats) -> Floats:
@@ -234,7 +255,7 @@ def _late(
             part = draw.beta(place, arrived[own] + 1 - place)
             time = queues.now[own] + part * (free - queues.now)[own]
             begins = queues.begins((queues.waiting[own] + place - 1) // queue.batch, own)
-            weight = begin.share[run[own]] * late / SAMPLES * ratio(came[own] + place, time)
+            weight = share[own] * late / SAMPLES * ratio(came[own] + place, time)
             found.append(_Late(run[own], begins + 1 - time, weight))
         came += queues.begin(free, arrived, draw.standard_exponential(run.size) / lifted)
         goes_on = (queues.waiting > 0) & (ratio(came, queues.now) > np.exp(-NEGLIGIBLE))
@@ -242,5 +263,5 @@ def _late(
             break
         if not goes_on.all():
             queues.keep(goes_on)
-            run, lifted, came = run[goes_on], lifted[goes_on], came[goes_on]
+            run, share, lifted, came = run[goes_on], share[goes_on], lifted[goes_on], came[goes_on]
     return _Late(*(np.concatenate([getattr(of, name) for of in found]) for name in ("run", "latency", "weight")))
