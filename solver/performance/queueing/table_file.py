@@ -4,7 +4,7 @@ Makes the file of load_table.py anew, in about four hours of CPU time, nearly al
     python -m sliceplan.solver.performance.queueing.table_file
     python -m sliceplan.solver.performance.queueing.table_file rare
 
-The second makes anew only what hardly any request exceeds (rare_waits.py), in fifty minutes, and takes all else from
+The second makes anew only what hardly any request exceeds (rare_waits.py), in 55 minutes, and takes all else from
 the file: no row of a quantile depends on those of greater ones.
 """
 
