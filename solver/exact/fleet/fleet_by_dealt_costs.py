@@ -34,7 +34,7 @@ RISE = 0.0005
 BESIDE = 1.1
 """Times what a service costs by partitions alone than which it need not be dealt more: it may have both."""
 
-EACH_S = 0.015
+EACH_S = 0.008
 """Seconds that a class of alike services takes at least, by a rule of requests that wait."""
 
 IDLE = 3

@@ -112,7 +112,7 @@ def test_so_many_classes_as_may_be_are_dealt(turns):
     assert turns([12.0, 12.0, 12.0, 12.0], classes=module.MOST_CLASSES)[:2] == (12.0, DEALT)
 
 
-@pytest.mark.parametrize(("waits", "after_s", "dealt"), [(True, 20.0, 1), (True, 10.0, 0), (False, 10.0, 1)])
+@pytest.mark.parametrize(("waits", "after_s", "dealt"), [(True, 10.0, 1), (True, 5.0, 0), (False, 5.0, 1)])
 def test_where_requests_wait_each_class_takes_its_time(turns, monkeypatch, waits, after_s, dealt):
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 100.0))
     found = turns([12.0], cost=12.0, classes=1000, waits=waits, deadline=100.0 + after_s)
