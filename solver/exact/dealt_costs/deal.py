@@ -10,17 +10,17 @@ corner is no lower than the box's, its upper one no higher, and its weights are 
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from ...performance.interference.beside_neighbours import Promise
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.mps_sharing import MpsType
+from .asking import Asking, carrying
 from .boxes import Boxes, first_boxes, parted
-from .promised_rates import PromisedOrder, candidates, slowest_ms
+from .promised_rates import PromisedOrder, candidates
 from .resident_covers import LEVELS, ResidentCovers, resident_covers
 from .resident_points import ResidentPoints, dealt, demands_of, joined, resident_points
 from .staircases import NO_STEPS, InOrder, in_order
@@ -62,29 +62,6 @@ MOST_COVERS = 5_000
 
 MOST_POINTS = 3_000_000
 """Points of residents, of all kinds and boxes, after which no box is parted any more."""
-
-
-@dataclass(frozen=True, eq=False)
-class Asking:
-    """Services that ask for GPUs of a type, in order of their kinds; arrays have shape (service,)."""
-
-    workload: Ints
-    """The number by which the type knows it."""
-    number: Floats
-    """How many there are of it."""
-    enough: Floats
-    """What it costs elsewhere, in GPUs: to be dealt more brings nothing; inf: it can be nowhere else."""
-    limit_ms: Floats
-    rate_rps: Floats
-    whole: np.ndarray
-    """Whether it may not be split."""
-    promise: Promise | None = None
-    """What they ask of requests that wait; None: execution in time."""
-
-    def of(self, rows: Ints) -> "Asking":
-        """Returns some of them."""
-        own = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "promise"}
-        return replace(self, **own, promise=None if self.promise is None else self.promise.of(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,18 +251,6 @@ class DealSearch:
         self._near = self._equal_parts(self.deal.points)
         self._most = None
         return True
-
-
-def carrying(points: ResidentPoints, asking: Asking, parts: int = 1) -> Iterator[np.ndarray]:
-    """Yields for each service of the kind which points carry an equal part of its rate: (box, batch size, units)."""
-    part_rps = asking.rate_rps / parts
-    if asking.promise is None:
-        for limit, rate in zip(asking.limit_ms.tolist(), part_rps.tolist(), strict=True):
-            yield (points.latency_ms <= limit) & (points.throughput_rps >= rate)
-        return
-    slowest = slowest_ms(asking.promise, points.batch, part_rps)
-    for limit, longest in zip(asking.limit_ms.tolist(), slowest, strict=True):
-        yield (points.latency_ms <= limit) & (points.time_ms <= longest[:, None])
 
 
 def _sample(count: int) -> Ints:

@@ -13,7 +13,8 @@ from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..covers.dealt_rates import DealtRates
 from ..mps.items import classes_of
-from .deal import Asking, DealSearch
+from .asking import Asking
+from .deal import DealSearch
 from .resident_covers import LEVELS
 
 MOST_CLASSES = 5_000
