@@ -44,7 +44,6 @@ FAILED, DISPUTED = "FAILED", "DISPUTED"
 COLUMNS = [
     "what it does",
     "verdict",
-    "late requests",
     "cost per hour",
     "could carry",
     "by BDA",
@@ -52,6 +51,7 @@ COLUMNS = [
     "GPUs",
     "missed SLOs",
     "worst miss",
+    "requests in time",
     "per month",
     "time (s)",
     "placed otherwise",
@@ -84,7 +84,7 @@ def comparison_table(
             {
                 **_names(plan.planner),
                 "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
-                "late requests": _promised(plan, simulated.get(plan.planner)),
+                "requests in time": _promised(plan, simulated.get(plan.planner)),
                 "cost per hour": plan.cost_per_hour,
                 "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
                 "could carry": None if plan.capacity is None else plan.capacity.value,

@@ -54,4 +54,4 @@ def room_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
 
 
 def _addable(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} x {profile}" for profile, count in counts.items()) or "nothing"
+    return " or ".join(f"{count} x {profile}" for profile, count in counts.items()) or "nothing"

@@ -47,7 +47,7 @@ from .standing import standing
 ROW = Kept[str | None]("compare.row")
 
 FOLDED = (
-    "late requests",
+    "requests in time",
     "by BDA",
     "worst miss",
     "GPUs",
@@ -59,7 +59,7 @@ FOLDED = (
 )
 """Columns that a phone has behind "More"."""
 
-LATE_REQUESTS_PX = 225
+REQUESTS_IN_TIME_PX = 225
 """In which `7 of 11 services miss 99 % in time` is read."""
 
 CARDS_AT_ONCE = 3
@@ -270,9 +270,9 @@ def _table(
                 "dearer by" if compared.objective == COST else "less by",
                 help=f"{compared.objective.name} against what is proven that none can be better than",
             ),
-            "late requests": column.TextColumn(
-                "late requests",
-                width=LATE_REQUESTS_PX,
+            "requests in time": column.TextColumn(
+                "requests in time",
+                width=REQUESTS_IN_TIME_PX,
                 help="What a plan promises of requests that wait. Not planned for: it keeps to how long a batch "
                 "executes, so that some requests may be late. Will it hold? says how many, of the plan at hand, and "
                 "then it stands here.",

@@ -13,6 +13,7 @@ from sliceplan.app.tables.plan import GpuFilter
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.words import meaning
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
@@ -23,6 +24,8 @@ TOGETHER, ONE_BY_ONE = "Those alike together", "All, one by one"
 
 SHOWN = "plan.alike"
 """Which GPUs are drawn: a name of a kind, or one of the two above."""
+
+OUT_OF_REACH = f" Out of reach: {meaning('out of reach')}"
 
 OPENED = Kept[tuple[int, ...]]("plan.alike_clicked")
 
@@ -91,6 +94,7 @@ def _show_each(
     st.caption(
         "Each bar is a GPU, to scale, divided into partitions. Point at a partition for its service, batch, processes, "
         "latency against SLO and load; click it for all about it."
+        + (OUT_OF_REACH if any(trace.name == "out of reach" for trace in figure.data) else "")
         + (
             f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."
             if len(problem.workloads) > MOST_IN_LEGEND

@@ -51,7 +51,7 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         _ask(session, answer, LESS, "One GPU less?", less, one_gpu_less, kept)
         _ask(session, answer, ROOM, "How much more fits?", "How far can all rates grow on these GPUs?", room_to_grow)
         most = "What could these GPUs carry at most, if every service got what is left?"
-        _ask(session, answer, MOST, "Most they can carry?", most, most_carried, why_not_known(answer.problem))
+        _ask(session, answer, MOST, "Most these GPUs carry?", most, most_carried, why_not_known(answer.problem))
         # files_come_into_view.js looks for this key, here and on the screen Transition.
         files = "Files for Kubernetes, Docker, Triton, a router or sliceplan's agent, and how to apply them."
         st.button("How do I run it?", key="to_files", help=files, on_click=lead_to_files, args=(session,))

@@ -6,6 +6,7 @@ from typing import Literal, TypeVar
 import streamlit as st
 
 from sliceplan.app.charts.profile import (
+    UNITS,
     Figure,
     batches_chart,
     batches_of,
@@ -163,8 +164,8 @@ def _say_what_is_drawn(session: Session, profile: Profile, marks: list[Predictio
     said = f"{_lines_and_dots(profile)}; {used}."
     if _slos_ms(session, profile):
         said += (
-            " The level line is the SLO, which a request's waiting and its batch keep together: so the plan stays "
-            "below it."
+            " The dashed line is the SLO. A request first waits, then its batch runs, and both together keep the SLO: "
+            "so the plan stays below it."
         )
     st.caption(said)
 
@@ -175,8 +176,8 @@ def _lines_and_dots(profile: Profile) -> str:
         return "Lines are estimated, nothing was measured on this GPU type"
     if profile.points:
         return "Lines are fitted through measurements, dots are measurements"
-    far = ", but for those far from their line, which are crosses" if odd_points(profile) else ""
-    return f"Lines are fitted through measurements, which this profile does not hold{far}: so there are no dots"
+    kept = "only those far from their line, which are crosses" if odd_points(profile) else "none of them: so no dots"
+    return f"Lines are fitted through measurements; the profile keeps {kept}"
 
 
 def _slos_ms(session: Session, profile: Profile) -> dict[str, float]:
@@ -301,7 +302,9 @@ def _noted(session: Session, kept: Kept[T], profile: Profile, usual: T) -> tuple
 def _choose_figure(session: Session, where: str) -> Figure:
     names: tuple[Figure, ...] = ("throughput", "latency")
     last: Figure = FIGURE.of(session, names[0])
-    chosen = st.segmented_control("Surface of", names, default=last, key=f"profile_figure_{where}")
+    chosen = st.segmented_control(
+        "In figures", names, default=last, format_func=UNITS.__getitem__, key=f"profile_figure_{where}"
+    )
     FIGURE.keep(session, chosen or last)
     return chosen or last
 

@@ -133,7 +133,7 @@ def test_planners_without_a_plan_have_empty_cells():
 def test_fragmentation_lists_what_could_still_be_added():
     table = fragmentation_table(solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}])))
     assert isinstance(table, pd.DataFrame)
-    assert "1g.10gb" in table.loc[0, "could still be added"]
+    assert " or 1 x 3g.40gb" in table.loc[0, "could still be added"]
 
 
 def test_headline_says_how_good_a_plan_is_proven_to_be():

@@ -424,8 +424,8 @@ def test_a_plan_that_was_simulated_and_holds_says_so_in_few_words():
     settled(switch(page, "will_it_hold"))
     assert page.session_state["session"].results["simulate"].value.report.holds == "yes"
     page = settled(settled(switch(page, "compare")))
-    table = next(frame.value for frame in page.dataframe if "late requests" in frame.value).set_index("planner")
-    assert table.loc["exact", "late requests"] == "99 % in time, simulated"
+    table = next(frame.value for frame in page.dataframe if "requests in time" in frame.value).set_index("planner")
+    assert table.loc["exact", "requests in time"] == "99 % in time, simulated"
 
 
 def test_what_a_simulation_found_of_the_plan_at_hand_stands_in_its_row_and_above():
@@ -441,7 +441,7 @@ def test_what_a_simulation_found_of_the_plan_at_hand_stands_in_its_row_and_above
     page = settled(settled(page))
     assert not page.exception
     said = f"{late} of 8 services miss 99 % in time"
-    table = next(frame.value for frame in page.dataframe if "late requests" in frame.value).set_index("planner")
-    assert table.loc["exact", "late requests"] == said
-    assert table.loc["whole-gpu", "late requests"] == "not planned for"
+    table = next(frame.value for frame in page.dataframe if "requests in time" in frame.value).set_index("planner")
+    assert table.loc["exact", "requests in time"] == said
+    assert table.loc["whole-gpu", "requests in time"] == "not planned for"
     assert f"of *exact search* that {said}, the worst {100 * least:.1f} %" in texts(page.caption)

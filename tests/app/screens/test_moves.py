@@ -412,7 +412,7 @@ def test_measurements_that_a_profile_still_has_are_drawn_beside_its_lines():
     assert crosses("latency") == [("4g.40gb, measured", [8], [50.3]), ("7g.80gb, measured", [32], [204.7])]
     assert [y for _, _, (y,) in crosses("throughput")] == [pytest.approx(24 / 0.0503), pytest.approx(96 / 0.2047)]
     said = texts(screen("profiles").caption)
-    assert "which this profile does not hold, but for those far from their line, which are crosses" in said
+    assert "the profile keeps only those far from their line, which are crosses" in said
     assert "Empty cells" not in said
 
 

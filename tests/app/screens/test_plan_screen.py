@@ -471,3 +471,11 @@ def test_what_was_simulated_of_a_plan_stands_in_its_headline():
     switch(page, "will_it_hold").slider(key="will_it_hold.load").set_value(0.5).run()
     settled(page)
     assert "late requests not planned for" in texts(switch(page, "plan").header)
+
+
+def test_memory_out_of_reach_is_explained_where_it_is_drawn():
+    """Seven instances of 1g.10gb have no use for the last of an A100's eight memory slices."""
+    seven = problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}] * 7)
+    for planner, is_drawn in (("exact", True), ("whole-gpu", False)):
+        said = texts(shown(seven, solve(seven, planner)).caption)
+        assert ("Out of reach: Memory" in said) == is_drawn
