@@ -105,11 +105,11 @@ def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
 
 def _look(block: Block, kind: Look, chosen: Collection[str], letters: int) -> Look:
     is_chosen = not chosen or any(name in chosen for name in block.workloads)
-    text, ink = "", ON_ANY_GROUND
+    text, name, ink = "", "", ON_ANY_GROUND
     if letters:
-        text = _label(block, letters)
+        text, name = _label(block, letters)
         ink = text_on(kind.colour) if block.workloads and is_chosen else ON_ANY_GROUND
-    return Look(kind.colour, kind.pattern, 1.0 if is_chosen else DIMMED, text, ink, is_outlined=block.misses)
+    return Look(kind.colour, kind.pattern, 1.0 if is_chosen else DIMMED, text, ink, is_outlined=block.misses, name=name)
 
 
 def _kind(block: Block, looks: dict[str, Look]) -> Look:
@@ -134,9 +134,12 @@ def _legend(blocks: Sequence[Block], looks: dict[str, Look], shown: Collection[s
     return legend
 
 
-def _label(block: Block, letters: int) -> str:
+def _label(block: Block, letters: int) -> tuple[str, str]:
+    """Returns what stands on a block, and the name in full if it was cut there."""
     if block.width < NUMBER_FITS or not block.reachable:
-        return ""
+        return "", ""
     if block.workload is None or block.width < TEXT_FITS:
-        return block.size
-    return f"{in_chart(shortened(' + '.join(block.workloads), int(block.width * letters)))}<br>{block.size}"
+        return block.size, ""
+    name = " + ".join(block.workloads)
+    fits = shortened(name, int(block.width * letters))
+    return f"{in_chart(fits)}<br>{block.size}", "" if fits == name else name

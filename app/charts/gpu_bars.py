@@ -45,6 +45,8 @@ class Look:
     text_colour: str = ON_ANY_GROUND
     is_outlined: bool = False
     """Breaks a promise."""
+    name: str = ""
+    """In full, of a text that begins with a name that was cut."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,11 @@ def _marker(looks: Sequence[Look], outline: int) -> dict[str, object]:
 
 
 def _texts(bars: Sequence[Bar]) -> dict[str, object]:
+    names = [bar.look.name for bar in bars]
+    # names_fill_their_bars.js draws these where the page is wide enough.
+    in_full = {"customdata": names, "meta": "names"} if any(names) else {}
     return {
+        **in_full,
         "text": [bar.look.text for bar in bars],
         "textposition": "inside",
         "insidetextanchor": "middle",

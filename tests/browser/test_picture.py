@@ -45,6 +45,15 @@ def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     look(page, "21-chosen-service-dark")
 
 
+def test_names_are_cut_only_where_their_bars_are_too_narrow(page):
+    press(page, "Solve")
+    go(page, "Plan")
+    name = blocks_in(page).locator("text").filter(has_text="search-").first
+    for width, shown in ((1280, "search-embe…"), (1920, "search-embedding"), (1280, "search-embe…")):
+        page.set_viewport_size({"width": width, "height": 1400})
+        expect(name).to_contain_text(shown)
+
+
 def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
     problem = random_problem(800, 1)
     plan = solve(problem)

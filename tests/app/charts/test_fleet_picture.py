@@ -113,6 +113,14 @@ def test_a_long_name_is_cut_to_its_block():
     assert shortened("search-embedding", 56) == "search-embedding"
 
 
+def test_a_name_that_was_cut_is_in_the_picture_in_full():
+    (drawn, *_) = fleet_chart(solve(DEMO), DEMO, letters=62).data
+    cut = [(text.split("<br>")[0], name) for text, name in zip(drawn.text, drawn.customdata, strict=True) if name]
+    assert ("search…", "search-embedding") in cut
+    assert all(text.endswith("…") and name.startswith(text[:-1]) for text, name in cut)
+    assert "…" not in "".join(text for text, name in zip(drawn.text, drawn.customdata, strict=True) if not name)
+
+
 def test_filters_leave_the_gpus_that_they_name():
     plan = solve(DEMO)
     everything = GpuFilter()
