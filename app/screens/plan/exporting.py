@@ -84,7 +84,7 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         called = problem.labels
         make = partial(_made_all, problem, plan.called(called), formats, nodes, images, uuids, rest)
         made = made_once("export", (problem, plan, called, tuple(formats), nodes, images, uuids, rest), make)
-        _show_refused(made, images)
+        _offer_instead(_show_refused(made, images), chosen)
         if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
             refused = [error for error in made.values() if isinstance(error, InputError)]
             _show(problem, _placed_or_as_it_is(plan, nodes), stack, done, refused)
@@ -131,8 +131,12 @@ def _made_all(
     return {name: _made(problem, plan, name, nodes, images, uuids, rest) for name in formats}
 
 
-def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
-    """Says of each form that cannot hold the plan why; gravely where none can. What is only not typed yet is asked."""
+def _show_refused(made: Mapping[str, Export | InputError], images: str) -> str:
+    """
+    Says of each form that cannot hold the plan why; gravely where none can. What is only not typed yet is asked.
+
+    Returns the reasons.
+    """
     refused = {name: export for name, export in made.items() if isinstance(export, InputError)}
     for name in [name for name in refused if name in WITH_IMAGES and not images.strip()]:
         st.info(
@@ -146,6 +150,21 @@ def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
     for words, names in said.items():
         lines = [f"{', '.join(f'`{name}`' for name in names)} cannot be written:", "", words]
         (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
+    return "\n".join(said)
+
+
+def _offer_instead(reasons_said: str, chosen: str) -> None:
+    """Draws a button for each choice that the reasons name in place of the one that was made."""
+    named = [stack.name for stack in STACKS if f"“{stack.name}”" in reasons_said and stack.name != chosen]
+    if not named:
+        return
+    with st.container(horizontal=True):
+        for name in named:
+            st.button(f"Choose {name}", key=f"take_instead_{name}", on_click=_choose, args=(name,))
+
+
+def _choose(name: str) -> None:
+    st.session_state["take_stack"] = name
 
 
 def _asked_more(

@@ -144,6 +144,19 @@ def test_steps_for_mig_parted_leave_out_a_checkpoint_that_could_not_be_written_a
     assert page.code[-1].value.splitlines() == commands
 
 
+def test_what_holds_the_plan_instead_is_one_press_away():
+    page = solved()
+    page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
+    instead = {one.label.removeprefix("Choose "): one for one in page.button if one.label.startswith("Choose ")}
+    said = "".join(one.value for one in page.warning)
+    assert instead
+    assert all(f"“{name}”" in said for name in instead)
+    name, button = next(iter(instead.items()))
+    button.click().run()
+    assert page.selectbox(key="take_stack").value == name
+    assert not any("cannot be written" in one.value for one in page.warning)
+
+
 def test_reasons_that_are_many_are_counted():
     findings = [Finding("p", str(number), "is wrong; use --format dra") for number in range(5)]
     each = [f"- p: {number} is wrong" for number in range(5)]
