@@ -20,7 +20,7 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
         {
             "GPU": cut.id,
             "sharing": SHARING_WORDS[sharing[cut.id]],
-            "could still be added": _addable(cut.addable) if sharing[cut.id] == "mig" else None,
+            "one of these still fits": _addable(cut.addable) if sharing[cut.id] == "mig" else None,
             "free compute slices": cut.free_compute_slices,
             "free memory slices": cut.free_memory_slices,
             "compute out of reach": cut.wasted_compute_slices,
@@ -54,4 +54,4 @@ def room_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
 
 
 def _addable(counts: dict[str, int]) -> str:
-    return " or ".join(f"{count} x {profile}" for profile, count in counts.items()) or "nothing"
+    return ", ".join(f"{count} x {profile}" for profile, count in counts.items()) or "nothing"

@@ -215,7 +215,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
             table,
             "gpu_by_gpu",
             columns={
-                "could still be added": st.column_config.TextColumn(width="large", help="each alone"),
+                "one of these still fits": st.column_config.TextColumn(width="large", help="each alone"),
                 "free share (%)": st.column_config.NumberColumn(format="%.1f"),
                 "power (W)": st.column_config.NumberColumn(format="%.0f"),
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),

@@ -114,6 +114,8 @@ def _show_read(session: Session, gpu: str, known: Sequence[ModelFacts], text: st
         _offer_rows(session, gpu, known, rows, stand_ins=stand_ins)
         for note in read.notes:
             st.caption(literal(sentence(note)))
+        if len(rows) > MOST_SHOWN:
+            st.caption(f"As they were read, the first {MOST_SHOWN} of {len(rows):,}; all of them are planned:")
         show_table(rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))
 
 

@@ -133,7 +133,7 @@ def test_planners_without_a_plan_have_empty_cells():
 def test_fragmentation_lists_what_could_still_be_added():
     table = fragmentation_table(solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}])))
     assert isinstance(table, pd.DataFrame)
-    assert " or 1 x 3g.40gb" in table.loc[0, "could still be added"]
+    assert "1g.10gb" in table.loc[0, "one of these still fits"]
 
 
 def test_headline_says_how_good_a_plan_is_proven_to_be():
@@ -195,7 +195,7 @@ def test_fragmentation_of_a_mixed_fleet_has_what_each_kind_of_gpu_leaves():
     assert pd.isna(table.loc["MPS", "free compute slices"])
     assert table.loc["MIG", "free compute slices"].notna().all()
     only_shares = fragmentation_table(solve(example_problems()["igniter"], "igniter"))
-    assert "could still be added" not in only_shares.columns
+    assert "one of these still fits" not in only_shares.columns
 
 
 def test_text_on_every_colour_is_black_or_white():

@@ -35,6 +35,13 @@ def test_usual_names_of_columns_make_services():
     assert page.button(key="own_plan").label == "Plan this service"
 
 
+def test_rows_that_are_not_shown_are_counted():
+    for services in (8, 12):
+        page = asked("\n".join(["service\tmodel\trps\tslo", *(f"s{i}\tvgg16\t50\t200" for i in range(services))]))
+        assert page.button(key="own_plan").label == f"Plan {services} services"
+        assert ("the first 8 of 12; all of them are planned" in texts(page.caption)) == (services == 12)
+
+
 UNKNOWN = "service\tmodel\trps\tslo (ms)\nfind\tbert-base\t50\t200\nchat\tllama-7b\t5\t2000"
 
 
