@@ -122,7 +122,7 @@ class DealSearch:
         self._sample_kinds = self._kind_of[self._sampled]
         number = np.add.reduceat(asking.number, self._sampled)
         self._sample = replace(asking.of(self._sampled), number=number)
-        residents, self._typical = _typical(mps, asking, self._kind_of, self._first_of)
+        residents, self._typical = typical(mps, asking, self._kind_of, self._first_of)
         boxes = first_boxes(min(mps.capacity_units // mps.least_units, mps.clients), residents, self._typical)
         things = len(self._typical)
         weights = np.array([*FIRST_WEIGHTS, *[(1 - sum(FIRST_WEIGHTS)) / max(things, 1)] * things])
@@ -260,7 +260,7 @@ def _sample(count: int) -> Ints:
     return np.unique(np.linspace(0, count, SAMPLE, endpoint=False).astype(np.int64))
 
 
-def _typical(mps: MpsType, asking: Asking, kind: Ints, first_of: Sequence[int]) -> tuple[float, Floats]:
+def typical(mps: MpsType, asking: Asking, kind: Ints, first_of: Sequence[int]) -> tuple[float, Floats]:
     """Returns residents of a GPU, and what they ask together, were each service alone at its fewest units and whole."""
     alone = Boxes(*(np.ones(1, dtype=np.int64),) * 2, *_everything(mps, first_of[0]))
     units, count, totals = 0.0, 0.0, np.zeros(len(demands_of(mps, first_of[0])))

@@ -6,10 +6,12 @@ MPS alone, their prices prove more (surroundings/).
 """
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
+from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
 from ..covers.dealt_rates import DealtRates
 from ..mps.items import classes_of
@@ -38,19 +40,9 @@ class Dealing:
         for c, members in enumerate(self._classes):
             self._number[list(members)] = c
         self._types: list[tuple[np.ndarray, DealSearch] | None] = []
-        first = np.array([members[0] for members in self._classes], dtype=np.int64)
-        times = np.array([float(len(members)) for members in self._classes])
-        whole = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads], dtype=bool)
         for g, mps in enumerate(resolved.mps.values()):
-            here = np.flatnonzero(mps.usable[first] & (mps.demand_mib[first] <= mps.memory_mib))
-            here = here[np.lexsort((resolved.required_rps[first[here]], mps.kind[first[here]]))]
-            rows = first[here]
-            limit = np.full(len(rows), np.inf) if enough is None else enough[rows, g]
-            promise = None if mps.promise is None else mps.promise.of(rows)
-            asking = Asking(
-                rows, times[here], limit, resolved.limit_ms[rows], resolved.required_rps[rows], whole[rows], promise
-            )
-            self._types.append((here, DealSearch(mps, asking)) if rows.size else None)
+            here, asking = asking_of(resolved, mps, self._classes, None if enough is None else enough[:, g])
+            self._types.append((here, DealSearch(mps, asking)) if here.size else None)
 
     def improve(self, deadline: float) -> None:
         """Deals each type better, until `deadline`, as time.monotonic() has it."""
@@ -74,6 +66,30 @@ class Dealing:
                 here, search = own
                 least[here, g] = search.covers().cost * SAFE
         return DealtRates(least[self._number])
+
+
+def asking_of(
+    resolved: ResolvedProblem, mps: MpsType, classes: Sequence[tuple[int, ...]], enough: Floats | None = None
+) -> tuple[Ints, Asking]:
+    """
+    Returns the classes of alike services that a GPU of a type may host, in order of kind and rate, and what they ask.
+
+    `enough`: what services cost elsewhere, in GPUs of the type, shape (workload,); None: they can be nowhere else.
+    """
+    first = np.array([members[0] for members in classes], dtype=np.int64)
+    here = np.flatnonzero(mps.usable[first] & (mps.demand_mib[first] <= mps.memory_mib))
+    here = here[np.lexsort((resolved.required_rps[first[here]], mps.kind[first[here]]))]
+    rows = first[here]
+    asking = Asking(
+        rows,
+        np.array([float(len(classes[c])) for c in here.tolist()]),
+        np.full(len(rows), np.inf) if enough is None else enough[rows],
+        resolved.limit_ms[rows],
+        resolved.required_rps[rows],
+        np.array([resolved.problem.workloads[w].max_replicas == 1 for w in rows.tolist()], dtype=bool),
+        None if mps.promise is None else mps.promise.of(rows),
+    )
+    return here, asking
 
 
 def can_deal(resolved: ResolvedProblem) -> bool:

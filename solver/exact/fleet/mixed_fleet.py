@@ -28,6 +28,7 @@ from .fleet_by_dealt_costs import with_dealt_bound
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices, rents_of
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
 from .kept_limits import keeps_limits
+from .more_than_one_gpu import with_bound_of_two
 from .whole_or_shared import shared_instead_of_whole
 from .whole_parts import whole_parts
 
@@ -174,6 +175,8 @@ def _with_dealt_bound(
     until = time.monotonic() + DEALING * max(deadline - time.monotonic(), 0.0)
     cost = None if best is None else price_of(resolved, best)
     greater = with_dealt_bound(resolved, prices, cost, deadline=until)
+    until = time.monotonic() + DEALING * max(deadline - time.monotonic(), 0.0)
+    greater = with_bound_of_two(resolved, greater, cost, deadline=until)
     if greater.bound > prices.bound:
         report_known(cost, greater.bound)
         on_answer(_priced_answer(resolved, greater, best, limited=True))

@@ -51,6 +51,7 @@ def steps(monkeypatch):
             "list_sets": lambda _: sets,
             "customers_of": lambda *_: None,
             "with_dealt_bound": lambda *_, **__: heard.append("dealt") or replace(prices, bound=max(dealt, bound)),
+            "with_bound_of_two": lambda _, prices, *__, **___: prices,
             "_in_whole_parts": told("whole", whole),
             "_by_prices": told("by prices", by_prices),
             "solve_by_sets": told("by sets", "proved"),
@@ -258,15 +259,23 @@ def test_the_plan_at_the_prices_is_taken_where_no_known_one_is_as_cheap(
 
 
 @pytest.mark.parametrize(("dealt", "greater"), [(7.0, True), (6.0, False)])
+@pytest.mark.parametrize("by_two", [True, False])
 @pytest.mark.parametrize("best", [None, 3])
-def test_a_bound_by_dealt_gpus_is_said_where_it_is_greater(monkeypatch, dealt, greater, best):
+def test_a_bound_by_dealt_gpus_or_by_two_is_said_where_it_is_greater(monkeypatch, dealt, greater, by_two, best):
     found, heard, asked = SimpleNamespace(bound=dealt, method="dealt"), [], []
+    before = SimpleNamespace(bound=6.0, method="dealt")
 
     def with_bound(_, prices, cost, *, deadline):
         asked.append((prices, cost, deadline - time.monotonic()))
+        return before if by_two else found
+
+    def with_two(_, prices, cost, *, deadline):
+        assert (prices, cost) == (before if by_two else found, best and 9.0)
+        assert deadline - time.monotonic() == pytest.approx(100 * module.DEALING, abs=2)
         return found
 
     monkeypatch.setattr(module, "with_dealt_bound", with_bound)
+    monkeypatch.setattr(module, "with_bound_of_two", with_two)
     gpus = best and plan_of(best)
     answer = module._with_dealt_bound(resolved_of(), PRICES_OF, gpus, heard.append, time.monotonic() + 100)
     assert answer is found
