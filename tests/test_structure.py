@@ -61,7 +61,7 @@ EXACT = {
     "mps": set(),
     "surroundings": {"backends", "mps"},
     "mig": {"backends", "mps", *PROOF},
-    "dealt_costs": {"covers", "mps"},
+    "dealt_costs": {"backends", "covers", "mps"},
     "dual": {"backends", "covers", "mig", "mps"},
     "primal": {"backends", "covers", "dual", "mps", *PROOF},
     "whole_gpus": {"backends", "covers", "dual", "primal", *PROOF},

@@ -142,4 +142,4 @@ def _label(block: Block, letters: int) -> tuple[str, str]:
         return block.size, ""
     name = " + ".join(block.workloads)
     fits = shortened(name, int(block.width * letters))
-    return f"{in_chart(fits)}<br>{block.size}", "" if fits == name else name
+    return f"{in_chart(fits)}<br>{block.size}", "" if fits == name else in_chart(name)

@@ -10,7 +10,11 @@
   const BESIDE_PX = 3; // as much as Plotly leaves
   const CUT = "…";
 
-  const fill = (text, bar, name) => {
+  // All texts of a picture are escaped, as Plotly takes them for HTML.
+  const plain = (escaped) => new DOMParser().parseFromString(escaped, "text/html").documentElement.textContent;
+
+  const fill = (text, bar, escaped) => {
+    const name = escaped && plain(escaped);
     const line = text.querySelector("tspan") ?? text;
     const cut = line.textContent;
     if (!name || !cut.endsWith(CUT) || name.endsWith(CUT)) return;

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
+from ..backends.linear_program import least_cost
+from ..backends.sparse_rows import SparseRows, of_blocks, sparse_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,35 +94,41 @@ def best_weights(
     distance
         By which a weight may differ from it.
     """
-    # Here, as they take longer to load than most problems under MPS, which need no dealing, take to solve.
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
     services, (boxes, weights) = len(number), centre.shape
     columns = services + covers.box[:, None] * weights + np.arange(weights)
-    rows = np.concatenate([np.arange(len(covers.service)), np.repeat(covers.cover, weights)])
-    at = np.concatenate([covers.service, columns.ravel()])
-    values = np.concatenate([np.ones(len(covers.service)), -covers.features.ravel()])
-    variables = services + boxes * weights
-    matrix = csr_array((values, (rows, at)), shape=(len(covers.service), variables))
-    of_box = csr_array(
-        (np.ones(boxes * weights), (np.repeat(np.arange(boxes), weights), np.arange(services, variables))),
-        shape=(boxes, variables),
+    variables, count = services + boxes * weights, len(covers.service)
+    # Of a cover with several residents in a box the features are one entry.
+    entries = np.concatenate(
+        [np.arange(count) * variables + covers.service, (covers.cover[:, None] * variables + columns).ravel()]
     )
-    low = np.concatenate([np.zeros(services), np.maximum(centre.ravel() - distance, 0.0)])
-    high = np.concatenate([enough, np.minimum(centre.ravel() + distance, 1.0)])
-    found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
-        np.concatenate([-number, np.zeros(boxes * weights)]),
-        A_ub=matrix,
-        b_ub=np.zeros(len(covers.service)),
-        A_eq=of_box,
-        b_eq=np.ones(boxes),
-        bounds=np.stack([low, high], axis=1),
-        method="highs",
-        options={"time_limit": max(time_limit_s, 0.1)},
+    values = np.concatenate([np.ones(count), -covers.features.ravel()])
+    places, which = np.unique(entries, return_inverse=True)
+    of_covers = SparseRows(
+        places // variables,
+        places % variables,
+        np.bincount(which, weights=values).astype(np.float64),
+        (count, variables),
     )
-    if found.status != 0 or found.x is None:
+    of_boxes = sparse_rows(
+        np.repeat(np.arange(boxes), weights),
+        np.arange(services, variables),
+        np.ones(boxes * weights),
+        (boxes, variables),
+    )
+    try:
+        found = least_cost(
+            np.concatenate([-number, np.zeros(boxes * weights)]),
+            of_blocks([[of_covers], [of_boxes]]),
+            np.concatenate([np.full(count, -np.inf), np.ones(boxes)]),
+            np.concatenate([np.zeros(count), np.ones(boxes)]),
+            least=np.concatenate([np.zeros(services), np.maximum(centre.ravel() - distance, 0.0)]),
+            most=np.concatenate([enough, np.minimum(centre.ravel() + distance, 1.0)]),
+            time_limit_s=max(time_limit_s, 0.1),
+        )
+    except TimeoutError:
         return None
-    dual = np.maximum(-found.ineqlin.marginals, 0.0)
+    if found is None:
+        return None
+    dual = np.maximum(-found.dual[:count], 0.0)
     used: Floats = np.bincount(covers.box, weights=dual[covers.cover], minlength=boxes).astype(np.float64)
     return BestWeights(fair(found.x[services:].reshape(boxes, weights)), np.asarray(found.x[:services]), used)

@@ -103,7 +103,9 @@ def solve_mixed_fleet(
     near = beyond_counts(resolved, prices, deadline=deadline) if best is None else best
     if customers is not None and near is not None:
         return _by_surroundings(resolved, prices, sets, customers, _known(resolved, prices, near), on_answer, deadline)
-    dealt = _with_dealt_bound(resolved, prices, best, on_answer, deadline)
+    # The program over all sets of whole services proves all that there is to prove.
+    proves = sets.complete and not sets.shared.splits
+    dealt = prices if proves else _with_dealt_bound(resolved, prices, best, on_answer, deadline)
     if dealt.bound == inf:
         return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, dealt.method, None)
     if dealt.bound > prices.bound and best is not None and _is_near(resolved, best, dealt):

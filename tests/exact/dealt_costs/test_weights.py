@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.optimize
 
 from sliceplan.solver.exact.dealt_costs import deal
+from sliceplan.solver.exact.dealt_costs import weights as module
 from sliceplan.solver.exact.dealt_costs.weights import MetCovers, best_weights, fair
 
 WEIGHTS = 3
@@ -108,22 +108,31 @@ def test_as_many_gpus_are_used_as_services_have_covers_of_one_resident():
     assert elsewhere.most[2] == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize("solution", [None, np.zeros(9)])
-def test_a_program_that_was_ended_gives_no_weights(monkeypatch, solution):
-    ended = SimpleNamespace(status=1, x=solution, ineqlin=SimpleNamespace(marginals=np.zeros(3)))
-    monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: ended)
+def test_a_program_that_was_ended_gives_no_weights(monkeypatch):
+    def ended(*_, **__):
+        raise TimeoutError
+
     covers = [(w, [(0, np.ones(WEIGHTS))]) for w in range(3)]
-    assert best_weights(met(covers), np.ones(3), np.full(3, np.inf), np.full((1, 3), 1 / 3), 0.2, 10.0) is None
+    for solve in (ended, lambda *_, **__: None):
+        monkeypatch.setattr(module, "least_cost", solve)
+        assert best_weights(met(covers), np.ones(3), np.full(3, np.inf), np.full((1, 3), 1 / 3), 0.2, 10.0) is None
 
 
 @pytest.mark.parametrize(("left_s", "limit_s"), [(7.5, 7.5), (0.25, 0.25), (-1.0, 0.1)])
 def test_a_program_has_the_time_that_is_left_and_a_tenth_of_a_second_at_least(monkeypatch, left_s, limit_s):
     asked = []
-    ended = SimpleNamespace(status=1, x=None)
-    monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **told: asked.append(told["options"]) or ended)
+    monkeypatch.setattr(module, "least_cost", lambda *_, **told: asked.append(told["time_limit_s"]))
     covers = [(w, [(0, np.ones(WEIGHTS))]) for w in range(3)]
     best_weights(met(covers), np.ones(3), np.full(3, np.inf), np.full((1, 3), 1 / 3), 0.2, left_s)
-    assert asked == [{"time_limit": limit_s}]
+    assert asked == [limit_s]
+
+
+def test_residents_of_a_cover_in_one_box_are_dealt_together():
+    """One service with one cover of three residents, two of them in the same box: y is the sum of all three."""
+    covers = [(0, [(0, np.array([0.5, 0.1, 0.0])), (1, np.array([0.2, 0.0, 0.3])), (0, np.array([0.25, 0.3, 0.1]))])]
+    found = best_weights(met(covers), np.ones(1), np.full(1, np.inf), np.full((2, 3), 1 / 3), 1.0, 10.0)
+    assert found.most[0] == pytest.approx(0.75 + 0.3)
+    assert found.weights == pytest.approx(np.array([[1.0, 0, 0], [0, 0, 1.0]]))
 
 
 @pytest.mark.parametrize("seed", range(5))

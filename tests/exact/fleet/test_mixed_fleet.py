@@ -29,7 +29,16 @@ def steps(monkeypatch):
     """Returns a function that solves two services, and lists the searches and what they end with."""
 
     def solved(
-        bound, dealt, *, complete=True, sharing=("mps",), gap=0.0, whole="time_limit", by_prices="gap_left", then=None
+        bound,
+        dealt,
+        *,
+        complete=True,
+        splits=True,
+        sharing=("mps",),
+        gap=0.0,
+        whole="time_limit",
+        by_prices="gap_left",
+        then=None,
     ):
         services = [{**one.model_dump(mode="json"), "max_replicas": None} for one in random_mps_problem(2, 0).workloads]
         problem = problem_of(services, fleet=[{"gpu": V100, "sharing": list(sharing)}])
@@ -44,7 +53,7 @@ def steps(monkeypatch):
 
             return step
 
-        sets = SimpleNamespace(complete=complete, shared=None)
+        sets = SimpleNamespace(complete=complete, shared=SimpleNamespace(splits=splits))
         for name, step in {
             "fleet_prices": lambda *_, **__: prices,
             "_first": lambda *_: iter([PLAN]),
@@ -103,6 +112,12 @@ def test_where_sets_are_too_many_to_list_whole_services_come_first_and_prices_be
 ):
     heard, _ = steps(0.5 * COST, 0.6 * COST, sharing=sharing, **{"complete": False, **told})
     assert heard == ["dealt", *after]
+
+
+@pytest.mark.parametrize(("complete", "splits"), [(True, True), (True, False), (False, False)])
+def test_gpus_are_dealt_where_the_program_over_all_sets_does_not_prove_as_much(steps, complete, splits):
+    heard, _ = steps(0.5 * COST, 0.6 * COST, complete=complete, splits=splits)
+    assert ("dealt" in heard) is (splits or not complete)
 
 
 @pytest.mark.parametrize(("most", "last"), [(1, "by prices"), (2, "by sets")])
