@@ -2,11 +2,12 @@
 Fleets with GPUs under MPS, beside MIG and whole GPUs, solved jointly: type, sharing and contents of every GPU.
 
 Whole GPUs that do no more than shared ones are left out (whole_or_shared.py). Few workloads, or all of them under MPS,
-go by one program over sets of residents (fleet_by_sets.py); where its sets are too many to list and services are whole,
-surroundings give bound and plans (fleet_by_surroundings.py). Where they may be split, surroundings give plans alone
-(whole_parts.py), and GPUs dealt to their residents the bound (fleet_by_dealt_costs.py). Where workloads may be cut from
-GPUs too and are many, or their sets too many to list, prices come first (fleet_by_prices.py): a bound within a moment,
-and a plan near it. The program over sets then has the rest of the time, if it is not too large.
+go by one program over sets of residents (fleet_by_sets.py); where its sets are too many to list and services are
+whole, surroundings give bound and plans (fleet_by_surroundings.py). Where they may be split, surroundings give plans
+alone (whole_parts.py), and GPUs dealt to their residents the bound (fleet_by_dealt_costs.py), or that one GPU does not
+hold a few of them (more_than_one_gpu.py). Where workloads may be cut from GPUs too and are many, or their sets too
+many to list, prices come first (fleet_by_prices.py): a bound within a moment, and a plan near it. The program over
+sets then has the rest of the time, if it is not too large.
 """
 
 import time

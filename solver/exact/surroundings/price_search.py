@@ -4,10 +4,11 @@ The prices of whole services with the greatest bound: a GPU at its price collect
     bound = sum_i n_i y_i / max_g (V_g(y) / c_g)                                                                     (1)
 
 for every y >= 0, where no GPU of type g that keeps its SLOs collects more than V_g(y) (exact_price.py) and c_g is its
-price. Proof: in any plan each service stands on a GPU, so its GPUs collect sum n_i y_i or more together; one of type g
-collects at most V_g, that is at most c_g times the maximum; so their prices sum to the bound at least. Counts of GPUs,
-memory and other limits make plans only dearer. Where services are split (more replicas than one) the first step fails:
-a part of a service collects nothing here. Such problems have the fluid's bound (mps/fluid_shares.py).
+price, with its rent where there is one (`Customers.with_rents`). Proof: in any plan each service stands on a GPU, so
+its GPUs collect sum n_i y_i or more together; one of type g collects at most V_g, that is at most c_g times the
+maximum; so their prices sum to the bound at least. Counts of GPUs, memory and other limits make plans only dearer.
+Where services are split (more replicas than one) the first step fails: a part of a service collects nothing here. Such
+problems have the bound by what GPUs deal to their residents (dealt_costs/).
 
 Prices begin with what each service takes in the surroundings that a known plan has on average. Then, in turn: V at the
 present prices, which gives a bound and sets that are worth as much; and the linear program over all sets met

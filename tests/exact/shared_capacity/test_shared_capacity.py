@@ -162,6 +162,15 @@ def test_so_it_is_where_gpus_are_cut_or_whole_beside_others_under_mps(monkeypatc
     assert ends["most"] >= 7, ends
 
 
+def asked_of(oracle, problem):
+    """Returns what each service asks of a resident, and how many it may have."""
+    # Who may have one resident only carries all of its rate there.
+    tasks = [
+        Task(w, None, oracle.required[w] if one.max_replicas == 1 else 1e-12) for w, one in enumerate(problem.workloads)
+    ]
+    return tasks, [one.max_replicas or 99 for one in problem.workloads]
+
+
 @pytest.mark.parametrize("seed", [2, 6, 18, 32])
 def test_no_content_is_worth_more_than_its_limit(seed):
     """Property: at drawn prices, also below 0 a resident, few cells and many."""
@@ -170,11 +179,7 @@ def test_no_content_is_worth_more_than_its_limit(seed):
     draw = np.random.default_rng(seed)
     n, gpu = len(problem.workloads), problem.fleet[0].gpu
     oracle = Oracle(problem, profiles, STRICT)
-    # Who may have one resident only carries all of its rate there.
-    tasks = [
-        Task(w, None, oracle.required[w] if one.max_replicas == 1 else 1e-12) for w, one in enumerate(problem.workloads)
-    ]
-    of_gpu = contents(oracle, tasks, [one.max_replicas or 99 for one in problem.workloads], gpu)
+    of_gpu = contents(oracle, *asked_of(oracle, problem), gpu)
     figures = Figures.of(resolved, resolved.mps[gpu], all_paid(n))
     for cells in (1, 30, 200):
         price = draw.uniform(0, 1, n)
@@ -192,10 +197,7 @@ def test_no_content_is_worth_more_than_its_limit_where_rates_are_paid_for_and_no
     draw = np.random.default_rng(seed)
     n, gpu = len(problem.workloads), problem.fleet[0].gpu
     oracle = Oracle(problem, profiles, STRICT)
-    tasks = [
-        Task(w, None, oracle.required[w] if one.max_replicas == 1 else 1e-12) for w, one in enumerate(problem.workloads)
-    ]
-    sets = list(oracle.served(gpu, tasks, [one.max_replicas or 99 for one in problem.workloads]))
+    sets = list(oracle.served(gpu, *asked_of(oracle, problem)))
     for cells in (1, 30, 200):
         weights, rates = draw.uniform(0, 1, n), draw.uniform(0, 1, n) * max(max(rps) for _, rps in sets)
         paid, charge = draw.uniform(0, 3, n), draw.choice((-1, 0, 1), n) * draw.uniform(0, 200, n)
