@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from problems.instances import ROOT, second_type, two_type_problem
+from problems.igniter_instances import random_mps_problem
+from problems.instances import ROOT
 from problems.small_problem import GOOD, changed
 from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver import cli
-from sliceplan.solver.formats.profile_files import write_profiles
 from sliceplan.solver.model.errors import Finding, InputError, NoPlanError
 
 DEMO = ROOT / "plans" / "demo.yaml"
@@ -131,10 +131,9 @@ def test_a_plan_of_another_problem_does_not_pass_check(file, tmp_path):
     assert_refused(sliceplan("check", DEMO, plan), "answers the problem 'shop'")
 
 
-def test_a_time_limit_gives_exit_code_3_with_a_plan_and_5_without(file, tmp_path):
-    write_profiles(second_type(), tmp_path / "second.yaml")
-    problem = file(two_type_problem(100, seed=1).model_dump(mode="json"))
-    done = sliceplan("solve", problem, "--profiles", tmp_path / "second.yaml", "--time-limit", "0.1")
+def test_a_time_limit_gives_exit_code_3_with_a_plan_and_5_without(file):
+    """Of a problem whose proof takes minutes on any machine."""
+    done = sliceplan("solve", file(random_mps_problem(300, seed=0).model_dump(mode="json")), "--time-limit", "0.1")
     plan = json.loads(done.stdout)
     assert plan["search"]["stopped"] == "time_limit"
     assert done.returncode == (3 if plan["gpus"] else 5), done.stderr

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from problems.instances import problem_of, random_problem, second_type, two_type_problem
 from problems.plan_pairs import planned
-from stand_ins.stuck_solver import stuck
+from stand_ins.stuck_solver import no_time, stuck
 from support.waiting import wait_until
 from typer.testing import CliRunner
 
@@ -106,6 +106,14 @@ def test_solve_writes_the_plan_that_it_has(run, tmp_path):
     plan = assert_holds(problem, path)
     assert 0 < plan.bound.cost_per_hour < plan.cost_per_hour
     assert_limited(done, f"${plan.cost_per_hour:,.2f}", f"at most {plan.gap:.1%}".replace("%", " %"))
+
+
+def test_solve_without_any_plan_in_time_claims_nothing(tmp_path):
+    write_problem(random_problem(6, seed=1), tmp_path / "problem.yaml")
+    with no_time():
+        done = CliRunner().invoke(app, ["solve", str(tmp_path / "problem.yaml"), "--time-limit", "30"])
+    assert done.exit_code == Exit.NO_ANSWER, done.output
+    assert "whether there is one is open" in " ".join(done.output.split())
 
 
 def test_compare_shows_the_row_that_was_ended_beside_the_others(run, tmp_path):
