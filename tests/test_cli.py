@@ -114,7 +114,7 @@ def test_a_fleet_without_gpus_names_how_many_would_do(file):
 def test_no_plan_exists_gives_exit_code_1_and_the_reason(file):
     done = sliceplan("solve", file(changed(["workloads", 0, "slo_ms"], 1)))
     assert done.returncode == 1
-    assert "the fastest takes" in done.stderr
+    assert "the fastest batch takes" in done.stderr
     assert json.loads(done.stdout)["status"] == "infeasible"
 
 

@@ -12,11 +12,11 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words, counted
 
 from .colours import FREE, GREY, text_on
-from .fleet import MOST_IN_LEGEND, looks_of
+from .fleet import MOST_IN_LEGEND, label_of, looks_of, with_keys
 from .fleet_blocks import Block, blocks_of
 from .gpu_bars import MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 from .shades import ColourBy, Shades, shades
-from .texts import in_chart, shortened
+from .texts import in_chart
 
 MOST_NAMED = 5
 """Services of a place that its hover names; of more, their number."""
@@ -75,16 +75,17 @@ def alike_chart(plan: Plan, problem: Problem, kinds: Sequence[Alike], *, colour_
     shown = list(kinds)[:MOST_ROWS]
     shade = shades(problem, plan, colour_by)
     looks = looks_of(problem, plan, with_patterns=False)
-    bars: list[Bar] = []
+    slots = {kind.gpus[0].id: _slots(blocks_of(plan, problem, kind.gpus)) for kind in shown}
     colours: dict[str, Look] = {}
+    for slot in (slot for own in slots.values() for slot in own):
+        colours |= {name: Look(of) for name, of in _colour(slot, looks, shade)[1].items()}
+    if shade is None:
+        colours = with_keys(colours)
+    bars: list[Bar] = []
     for kind in shown:
         start = 0.0
-        for slot in _slots(blocks_of(plan, problem, kind.gpus)):
-            colour, meaning = _colour(slot, looks, shade)
-            colours |= {name: Look(of) for name, of in meaning.items()}
-            look = Look(
-                colour, text=_label(slot), text_colour=text_on(colour), is_outlined=any(b.misses for b in slot.blocks)
-            )
+        for slot in slots[kind.gpus[0].id]:
+            look = _look(slot, *_colour(slot, looks, shade), colours)
             bars.append(Bar(kind.gpus[0].id, start, slot.width, _hover(kind, slot, shade), look))
             start += slot.width
         if 1 - start > LEAST:
@@ -120,10 +121,13 @@ def _colour(slot: _Slot, looks: Mapping[str, Look], shade: Shades | None) -> tup
     return GREY, {"several services": GREY}
 
 
-def _label(slot: _Slot) -> str:
+def _look(slot: _Slot, colour: str, meaning: Mapping[str, str], legend: Mapping[str, Look]) -> Look:
     services = list(slot.services)
     who = services[0] if len(services) == 1 else counted(len(services), "service")
-    return f"{in_chart(shortened(who, int(slot.width * LETTERS)))}<br>{slot.blocks[0].size}"
+    text, name = label_of([who], slot.blocks[0].size, slot.width, LETTERS)
+    key = next(legend[one].key for one in meaning)
+    late = any(block.misses for block in slot.blocks)
+    return Look(colour, text=text, text_colour=text_on(colour), is_outlined=late, name=name, key=key)
 
 
 def _hover(kind: Alike, slot: _Slot, shade: Shades | None) -> str:

@@ -66,6 +66,8 @@ def mixed(colour: str, other: str, part: float) -> str:
 
 
 def text_on(colour: str) -> str:
-    """Returns black or white, whichever is easier to read on a colour given as #RRGGBB."""
+    """Returns black or white, whichever is easier to read on a colour given as #RRGGBB; black on one that is faint."""
+    if not colour.startswith("#"):
+        return "black"
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"

@@ -1,7 +1,8 @@
 """The fleet as a picture: each GPU cut into its partitions to scale, a colour a service, figures on hover."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from plotly.graph_objects import Figure
 
@@ -15,12 +16,10 @@ from .service_colours import service_colours
 from .shades import ColourBy, Shades, shades
 from .texts import in_chart, shortened
 
-TEXT_FITS = 0.12
-"""Least part of the axis that a block must have to carry its service's name."""
 LETTERS_IN_A_ROW = 100
 """That fit beside each other into a GPU's row where the page is 1,280 px wide."""
 NUMBER_FITS = 0.05
-"""Least part of the axis that a block must have to carry its size."""
+"""Least part of the axis that a block must have to say that it is free."""
 MOST_IN_LEGEND = len(SERVICES)
 """Services that colours alone tell apart; of more, a legend would name several for each colour."""
 DIMMED = 0.18
@@ -60,14 +59,16 @@ def fleet_chart(
     shade = shades(problem, plan, colour_by)
     looks = looks_of(problem, plan, with_patterns=with_text)
     kinds = [_kind(block, looks) if shade is None else _shaded(block, shade) for block in blocks]
-    bars = [
-        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, kind, chosen, letters))
-        for block, kind in zip(blocks, kinds, strict=True)
-    ]
     meaning = looks if shade is None else {name: Look(colour) for name, colour in shade.colours.items()}
     shown = {block.workload for block in blocks}
     if shade is not None:
         shown = {shade.of(block) for block in blocks if block.workload is not None}
+    elif with_text:
+        meaning = with_keys({name: look for name, look in looks.items() if name in shown})
+    bars = [
+        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, kind, chosen, letters, meaning))
+        for block, kind in zip(blocks, kinds, strict=True)
+    ]
     cuts = {cut.id: cut for cut in plan.metrics.gpus} if plan.metrics else {}
     labels = {gpu.id: place_of(gpu, cuts.get(gpu.id)) for gpu in drawn} if with_text else {}
     return gpu_bars(drawn, bars, _legend(blocks, meaning, shown), labels)
@@ -91,6 +92,13 @@ def looks_of(problem: Problem, plan: Plan, *, with_patterns: bool) -> dict[str, 
     return looks
 
 
+def with_keys(looks: dict[str, Look]) -> dict[str, Look]:
+    """Returns the looks of a legend's services with a number each, which stands on bars that hold no name."""
+    if len(looks) > MOST_IN_LEGEND:  # there is no legend
+        return looks
+    return {name: replace(look, key=str(number)) for number, (name, look) in enumerate(looks.items(), start=1)}
+
+
 def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     """Returns what stands beside a GPU's bar: its id, where it is, and under MPS its predicted power and clock."""
     parts = [f"{gpu.node}, GPU {gpu.index}"] if gpu.node else []
@@ -103,13 +111,15 @@ def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     return "<br>".join([gpu.id, ", ".join(parts)]) if parts else gpu.id
 
 
-def _look(block: Block, kind: Look, chosen: Collection[str], letters: int) -> Look:
+def _look(block: Block, kind: Look, chosen: Collection[str], letters: int, legend: Mapping[str, Look]) -> Look:
     is_chosen = not chosen or any(name in chosen for name in block.workloads)
-    text, name, ink = "", "", ON_ANY_GROUND
+    text, name, ink, key = "", "", ON_ANY_GROUND, ""
     if letters:
-        text, name = _label(block, letters)
+        text, name = label_of(block.workloads, block.size, block.width, letters) if block.reachable else ("", "")
         ink = text_on(kind.colour) if block.workloads and is_chosen else ON_ANY_GROUND
-    return Look(kind.colour, kind.pattern, 1.0 if is_chosen else DIMMED, text, ink, is_outlined=block.misses, name=name)
+        key = "+".join(legend[one].key for one in block.workloads if one in legend)
+    opacity = 1.0 if is_chosen else DIMMED
+    return Look(kind.colour, kind.pattern, opacity, text, ink, is_outlined=block.misses, name=name, key=key)
 
 
 def _kind(block: Block, looks: dict[str, Look]) -> Look:
@@ -134,12 +144,16 @@ def _legend(blocks: Sequence[Block], looks: dict[str, Look], shown: Collection[s
     return legend
 
 
-def _label(block: Block, letters: int) -> tuple[str, str]:
-    """Returns what stands on a block, and the name in full if it was cut there."""
-    if block.width < NUMBER_FITS or not block.reachable:
-        return "", ""
-    if block.workload is None or block.width < TEXT_FITS:
-        return block.size, ""
-    name = " + ".join(block.workloads)
-    fits = shortened(name, int(block.width * letters))
-    return f"{in_chart(fits)}<br>{block.size}", "" if fits == name else in_chart(name)
+def label_of(services: Sequence[str], size: str, width: float, letters: int) -> tuple[str, str]:
+    """
+    Returns what stands on a block, cut to it where the page is 1,280 px wide, and its services' names in full.
+
+    Parameters
+    ----------
+    width
+        Part of the GPU's row, in which so many `letters` have room.
+    """
+    if not services:
+        return (size, "") if width >= NUMBER_FITS else ("", "")
+    name = " + ".join(services)
+    return f"{in_chart(shortened(name, int(width * letters)))}<br>{size}", in_chart(name)

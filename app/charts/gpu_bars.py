@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.plan import PlannedGpu
 
 from .colours import MISSES
-from .legends import BELOW_PX, ROW_PX, swatches_in_lines
+from .legends import Entry, add_legend
 
 ROW_HEIGHT = 50
 BESIDE = 0.2
@@ -29,6 +29,8 @@ CELL = 0.95
 """Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""
 GAP = 0.0016
 """Gap beside each block, part of the picture's width, so that neighbours are told apart on any ground."""
+NAME_FITS = 0.06
+"""Least part of a GPU's row that has room for a name, or most of it, in a file of the picture."""
 ON_ANY_GROUND = "#808080"
 """Text that is read on a light and on a dark page."""
 
@@ -46,7 +48,9 @@ class Look:
     is_outlined: bool = False
     """Breaks a promise."""
     name: str = ""
-    """In full, of a text that begins with a name that was cut."""
+    """In full, of a text that begins with it or with what is left of it."""
+    key: str = ""
+    """What stands for the name where there is no room for it; the legend says it."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,6 @@ def gpu_bars(
     """
     Returns the picture of some GPUs, at most MOST_DRAWN of them in their order.
 
-    Its legend is text in its lower margin, for those who save it: Plotly's own takes the bars' room where a page is
-    narrow. The page shows what is above that margin, and the same legend over it (widgets/pictures.py).
-
     Parameters
     ----------
     legend
@@ -82,21 +83,18 @@ def gpu_bars(
     figure = go.Figure()
     place = {gpu.id: (row, column) for row, (_, own) in enumerate(rows) for column, gpu in enumerate(own)}
     _add_bars(figure, bars, place, columns)
-    for name, look in legend:
-        figure.add_bar(name=name, x=[None], y=[None], marker=_marker([look], 2), hoverinfo="skip")
     ticks = [label if is_grid else labels.get(own[0].id, own[0].id) for label, own in rows]
     height = CELL_HEIGHT if is_grid else ROW_HEIGHT
-    lines = swatches_in_lines([(name, look.colour, look.is_outlined) for name, look in legend], MISSES)
-    foot = BELOW_PX + ROW_PX * len(lines)
-    if lines:
-        place_at = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
-        figure.add_annotation(text="<br>".join(lines), align="left", showarrow=False, **place_at)
+    entries = [
+        Entry(name, MISSES, "□") if look.is_outlined else Entry(name, look.colour, key=look.key)
+        for name, look in legend
+    ]
+    foot = add_legend(figure, entries, with_keys=any(bar.look.key and bar.width < NAME_FITS for bar in bars))
     figure.update_layout(
         barmode="overlay",
         hovermode="closest",
         height=TOP_PX + foot + round(height * (len(rows) + BESIDE)),
         margin={"l": 10, "r": 10, "t": TOP_PX, "b": foot},
-        showlegend=False,
         xaxis={"visible": False, "range": [0, columns], "fixedrange": True},
         yaxis={
             "range": [len(rows) - 0.5 + BESIDE / 2, -0.5 - BESIDE / 2],
@@ -150,11 +148,8 @@ def _marker(looks: Sequence[Look], outline: int) -> dict[str, object]:
 
 
 def _texts(bars: Sequence[Bar]) -> dict[str, object]:
-    names = [bar.look.name for bar in bars]
-    # names_fill_their_bars.js draws these where the page is wide enough.
-    in_full = {"customdata": names, "meta": "names"} if any(names) else {}
     return {
-        **in_full,
+        **names_for([(bar.look.name, bar.look.key) for bar in bars]),
         "text": [bar.look.text for bar in bars],
         "textposition": "inside",
         "insidetextanchor": "middle",
@@ -162,6 +157,18 @@ def _texts(bars: Sequence[Bar]) -> dict[str, object]:
         "textfont": {"color": [bar.look.text_colour for bar in bars]},
         "constraintext": "inside",
     }
+
+
+def names_for(bars: Sequence[tuple[str, str]]) -> dict[str, object]:
+    """
+    Returns what a trace of bars needs so that in_browser/names_fill_their_bars.js fits names to the width of the page.
+
+    Parameters
+    ----------
+    bars
+        Of each its name in full, escaped, and what stands on it where there is no room for that; both may be empty.
+    """
+    return {"customdata": [list(bar) for bar in bars], "meta": "names"} if any(name for name, _ in bars) else {}
 
 
 def _rows(gpus: Sequence[PlannedGpu]) -> tuple[list[tuple[str, list[PlannedGpu]]], int]:

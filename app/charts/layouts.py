@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.metrics.layouts import Layouts
 
 from .colours import PALETTE
-from .legends import room_px, swatches_in_lines
+from .legends import Entry, lines_of, room_px
 
 BARE = go.layout.Template(layout={})
 """In place of Plotly's own, of which this picture shows nothing: copying that takes half of the time of all of it."""
@@ -56,7 +56,7 @@ def layout_chart(before: Layouts, after: Layouts) -> go.Figure:
     ]
     longest = max((len(line) for name in names for line in name.split("<br>")), default=0)
     left = 12 + LETTER_PX * longest
-    (legend,) = swatches_in_lines([(name, colour, False) for name, _, colour in drawn], "")
+    (legend,) = lines_of([Entry(name, colour) for name, _, colour in drawn])
     layout = {
         "template": BARE,
         "height": 80 + room_px(1) + 38 * len(names),

@@ -6,8 +6,13 @@ stands on the bars of whoever turns a phone or opens the sidebar.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
+import plotly.graph_objects as go
+
+from .colours import text_on
 from .texts import in_chart, letters_of
 
 ROW_PX = 20
@@ -46,22 +51,61 @@ def legend_at_the_foot(**more: Any) -> dict[str, Any]:
 LETTERS_IN_A_LINE = 100
 
 
-def swatches_in_lines(entries: Sequence[tuple[str, str, bool]], outline: str) -> list[str]:
+@dataclass(frozen=True)
+class Entry:
+    """What a colour, or a sign, of a picture means."""
+
+    name: str
+    colour: str
+    """As #RRGGBB or rgba(...)."""
+    sign: str = "■"
+    """□ is an outline."""
+    key: str = ""
+    """What stands on what is too narrow for its name."""
+
+
+def add_legend(figure: go.Figure, entries: Sequence[Entry], *, axis_px: int = 0, with_keys: bool = False) -> int:
     """
-    Returns a legend as lines of text with a coloured square before each name.
+    Adds a legend below a picture, and returns the height that it takes: the lower margin has it beside `axis_px`.
+
+    It is for files alone: the page shows what is above it, and the same legend in words over the picture, as wide as
+    the page is (widgets/pictures.py). Plotly's own has one name in a row where a page is narrow.
 
     Parameters
     ----------
-    entries
-        Name, colour, and whether it is an outline of the colour `outline` that means it.
+    axis_px
+        Of the margin, what an axis takes.
+    with_keys
+        Whether names have their keys before them; the page has them where they stand on something.
     """
+    lines = lines_of(entries, with_keys=with_keys)
+    foot_px = BELOW_PX + ROW_PX * len(lines)
+    if lines:
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
+        text = "<br>".join(lines)
+        figure.add_annotation(text=text, align="left", showarrow=False, yshift=-axis_px, **place)
+    named = [[in_chart(one.name), one.colour, one.sign, one.key, text_on(one.colour)] for one in entries]
+    # What pictures.py reads; the last is the colour of text on the one before.
+    figure.update_layout(showlegend=False, meta={"legend": named, "foot_px": foot_px})
+    return foot_px
+
+
+def legend_of(figure: go.Figure) -> tuple[list[Entry], int]:
+    """Returns the entries that `add_legend` gave a picture, and the height that they take; none: it did not."""
+    meta = figure.layout.meta or {}
+    entries = [Entry(unescape(name), *looks) for name, *looks, _ in meta.get("legend", ())]
+    return entries, meta.get("foot_px", 0)
+
+
+def lines_of(entries: Sequence[Entry], *, with_keys: bool = False) -> list[str]:
+    """Returns a legend as lines of text, a coloured sign before each name."""
     lines: list[str] = []
     free = 0
-    for name, colour, is_outlined in entries:
-        square = f'<span style="color:{outline}">□</span>' if is_outlined else f'<span style="color:{colour}">■</span>'
+    for one in entries:
+        name = f"{one.key} {one.name}" if with_keys and one.key else one.name
         if letters_of(name) + 4 > free:
             lines.append("")
             free = LETTERS_IN_A_LINE
-        lines[-1] += f"{square} {in_chart(name)}   "
+        lines[-1] += f'<span style="color:{one.colour}">{one.sign}</span> {in_chart(name)}   '
         free -= letters_of(name) + 4
     return lines

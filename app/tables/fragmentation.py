@@ -1,6 +1,7 @@
 """What is left of each GPU, and what still fits there."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -21,10 +22,8 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
             "GPU": cut.id,
             "sharing": SHARING_WORDS[sharing[cut.id]],
             "one of these still fits": _addable(cut.addable) if sharing[cut.id] == "mig" else None,
-            "free compute slices": cut.free_compute_slices,
-            "free memory slices": cut.free_memory_slices,
-            "compute out of reach": cut.wasted_compute_slices,
-            "memory out of reach": cut.wasted_memory_slices,
+            "free slices": _slices(cut.free_compute_slices, cut.free_memory_slices),
+            "out of reach": _slices(cut.wasted_compute_slices, cut.wasted_memory_slices),
             "free share (%)": cut.free_percent,
             "free cores": cut.free_cores,
             "power (W)": cut.power_demand_w,
@@ -33,8 +32,7 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
         for cut in (metrics.gpus if metrics else ())
     ]
     frame = pd.DataFrame(rows)
-    slices = {name: "Int64" for name in frame.columns if name.endswith(("slices", "reach", "cores"))}
-    return frame.astype(slices).dropna(axis="columns", how="all")
+    return frame.astype({name: "Int64" for name in frame.columns if name == "free cores"}).dropna(axis=1, how="all")
 
 
 def room_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
@@ -51,6 +49,28 @@ def room_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
         for (gpu, profile), count in most.items()
     ]
     return pd.DataFrame(rows, columns=["GPU type", "profile", "at most", "on GPUs"])
+
+
+def variants_in_words(profiles: Iterable[str]) -> str:
+    """Returns what the ends of some MIG profiles' names mean, in a sentence each; empty where none has such an end."""
+    ends = [(end, means) for end, means in VARIANTS.items() if any(profile.endswith(end) for profile in profiles)]
+    return ". ".join(f"{end} after a size: {means}" for end, means in ends) + "." if ends else ""
+
+
+VARIANTS = {
+    "+me": "an instance with engines that decode video and pictures, which only few instances of a GPU can have",
+    "+me.all": "an instance with all such engines of the GPU",
+    "-me": "an instance without such engines",
+    "+gfx": "an instance that can draw graphics too",
+}
+"""By the end of a MIG profile's name."""
+
+
+def _slices(compute: int | None, memory: int | None) -> str | None:
+    if compute is None and memory is None:
+        return None
+    counts = ((compute, "compute"), (memory, "memory"))
+    return ", ".join(f"{count} {kind}" for count, kind in counts if count) or "none"
 
 
 def _addable(counts: dict[str, int]) -> str:

@@ -8,12 +8,15 @@ import streamlit as st
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
-from sliceplan.solver.model.errors import printable
 
 from .files import dated_name
 
 FORMAT = Kept[Literal["svg", "png"]]("pictures.format")
 """Where the session keeps the chosen file format."""
+
+
+SAVED_PX = 1280
+"""Width of a file of a picture, however narrow the page is: names have room then."""
 
 
 def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bool = False) -> list[int]:
@@ -36,6 +39,7 @@ def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bo
             "format": kind,
             "filename": dated_name(session.tables.name, name),
             "scale": 2 if kind == "png" else 1,
+            "width": SAVED_PX,
         },
     }
     _legend_above(figure, name)
@@ -50,33 +54,34 @@ def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bo
 
 def _legend_above(figure: go.Figure, name: str) -> None:
     """
-    Draws the legend of GPUs' picture in words above it, as wide as the page is, and shows the picture without its own.
+    Draws a picture's legend in words above it, as wide as the page is, and shows the picture without its own.
 
-    That one is at its foot, and as wide as the picture was when it was first drawn; files of the picture have it.
+    That one is at its foot (charts/legends.py); files of the picture have it.
     """
-    samples = [trace for trace in figure.data if trace.name and _is_sample(trace)]
-    if not samples:
+    meta: dict[str, Any] = figure.layout.meta or {}
+    if not meta.get("legend"):
         return
-    st.html(f'<ul class="swatches">{"".join(map(_swatch, samples))}</ul>')
+    st.html(f'<ul class="swatches of-{name}">{"".join(_swatch(*one) for one in meta["legend"])}</ul>')
     whole_px = figure.layout.height
-    shown_px = whole_px - figure.layout.margin.b
+    shown_px = whole_px - meta["foot_px"]
     st.html(
         f"<style>.st-key-{name} {{ max-height: {shown_px}px; overflow: clip; }} "
         f".st-key-{name} > div, .st-key-{name} .stPlotlyChart {{ height: {whole_px}px; flex: none; }}</style>"
     )
 
 
-def _swatch(sample: Any) -> str:
-    marker = sample.marker
-    border = f"; border: 2px solid {escape(marker.line.color)}" if marker.line.width[0] else ""
-    return (
-        f'<li><span style="background:{escape(marker.color[0])}{border}"></span>{escape(printable(sample.name))}</li>'
-    )
+def _swatch(name: str, colour: str, sign: str, key: str, ink: str) -> str:
+    """
+    Returns an entry of a legend; `name` is escaped.
 
-
-def _is_sample(trace: Any) -> bool:
-    """Tells whether a trace is there for the legend alone."""
-    return trace.type == "bar" and trace.x is not None and tuple(trace.x) == (None,)
+    Its key is shown where in_browser/names_fill_their_bars.js needs one of the picture's.
+    """
+    looks = {"■": f"background:{escape(colour)}", "□": f"border:2px solid {escape(colour)}"}
+    number = f'<b style="color:{ink}">{escape(key)}</b>' if key else ""
+    sample = f'<i style="color:{escape(colour)}">{escape(sign)}</i>'
+    if sign in looks:
+        sample = f'<span style="{looks[sign]}">{number}</span>'
+    return f"<li>{sample}{name}</li>"
 
 
 def choose_picture_format(session: Session) -> None:

@@ -224,6 +224,6 @@ def _reason(resolved: ResolvedProblem, mps: MpsType, one: Demand) -> str:
         return f"no number of {mps.gpu} carries its rate with iGniter's batch sizes (eq. 17)"
     enough = in_tenths(least_slo_ms(fastest, resolved.rule.part_of_slo))
     return (
-        f"no batch size is fast enough alone on a {mps.gpu}: {one.limit_ms:g} ms are left for execution, the fastest "
-        f"takes {fastest:.4g} ms; an SLO of {enough:g} ms would do"
+        f"its SLO is too short: {one.limit_ms:g} ms of it are left for execution, and alone on a {mps.gpu} the fastest "
+        f"batch takes {fastest:.4g} ms; an SLO of {enough:g} ms would do"
     )

@@ -114,7 +114,7 @@ def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> 
         shadow = problem.settings.shadow_percent
         kept = f", shadow_percent {shadow:g}" if resolved.mps and shadow else ""
         return (
-            f"no operating point of {workload.model} is allowed by its batch sizes, its memory{kept} and "
-            f"max_processes {problem.settings.max_processes} on any GPU type that it may use"
+            f"its batch sizes, its memory{kept} and max_processes {problem.settings.max_processes} leave no way to run "
+            f"{workload.model} on any GPU type that it may use"
         )
     return resolved.rule.too_slow(workload.slo_ms, *fastest)

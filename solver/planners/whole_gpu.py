@@ -33,7 +33,7 @@ def placed_whole(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     k, what = _whole(resolved, entry)
     served = resolved.capacity_rps[:, k] > 0 if k is not None else [False] * len(resolved.required_rps)
     unserved = [
-        Unserved(workload=workload.name, reason=f"no operating point on {what} is within its SLO")
+        Unserved(workload=workload.name, reason=f"no batch on {what} is done within its SLO")
         for workload, is_served in zip(resolved.problem.workloads, served, strict=True)
         if not is_served
     ]

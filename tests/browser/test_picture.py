@@ -1,5 +1,8 @@
 """The plan's pictures and the fragmentation of a fleet in a real browser."""
 
+import re
+from xml.etree import ElementTree
+
 import pytest
 from playwright.sync_api import expect
 from problems.instances import random_problem
@@ -45,13 +48,40 @@ def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     look(page, "21-chosen-service-dark")
 
 
-def test_names_are_cut_only_where_their_bars_are_too_narrow(page):
+OF_A_BAR = """bar => {
+  const [text, own] = ["text", "path"].map(kind => bar.querySelector(kind).getBoundingClientRect());
+  return [bar.querySelector("tspan").textContent, text.left >= own.left && text.right <= own.right];
+}"""
+
+
+def test_every_bar_says_whose_it_is_at_every_width_by_name_or_by_the_key_of_the_legend(page):
     press(page, "Solve")
     go(page, "Plan")
-    name = blocks_in(page).locator("text").filter(has_text="search-").first
-    for width, shown in ((1280, "search-embe…"), (1920, "search-embedding"), (1280, "search-embe…")):
+    first = blocks_in(page).first
+    legend = page.locator(".swatches.of-fleet")
+    keyed = legend.get_by_text("1", exact=True)
+    for width, shown in ((1280, "search-embedding"), (390, "1"), (700, "search-.*…"), (1920, "search-embedding")):
         page.set_viewport_size({"width": width, "height": 1400})
-        expect(name).to_contain_text(shown)
+        expect(first.locator("tspan").first).to_have_text(re.compile(f"^{shown}$"))
+        text, is_within = first.evaluate(OF_A_BAR)
+        assert is_within, (width, text)
+        expect(keyed).to_be_visible() if shown == "1" else expect(keyed).to_be_hidden()
+    assert legend.locator("li").first.inner_text().split() == ["search-embedding"]
+
+
+def test_a_picture_that_is_saved_from_a_phone_has_names_in_full_and_its_legend(page):
+    press(page, "Solve")
+    go(page, "Plan")
+    page.set_viewport_size({"width": 390, "height": 1400})
+    expect(blocks_in(page).first.locator("tspan").first).to_have_text("1")
+    with page.expect_download() as file:
+        page.locator(".st-key-fleet .modebar-btn").first.click()
+    drawn = ElementTree.parse(file.value.path()).getroot()
+    texts = ["".join(text.itertext()) for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert drawn.get("width") == "1280"
+    assert "search-embedding1g.10gb" in texts
+    assert any(text.startswith("■ search-embedding") for text in texts)
+    assert not any("…" in text for text in texts)
 
 
 def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):

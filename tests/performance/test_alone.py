@@ -73,7 +73,7 @@ def test_the_reason_why_nothing_is_fast_enough_names_the_fastest_share():
     best = fastest(interference(profiles), 16)
     workload = {"model": "alexnet", "rate_rps": 1, "slo_ms": 0.9 * best.latency_ms, "batch_sizes": [16]}
     (unserved,) = solve(problem_of([workload], fleet=FLEET, slo_fraction=1.0), profiles=profiles).unserved
-    assert f"the fastest takes {best.latency_ms:.4g} ms (alone on" in unserved.reason
+    assert f"the fastest batch takes {best.latency_ms:.4g} ms (alone on" in unserved.reason
     would_do = float(unserved.reason.split("an SLO of ")[1].split(" ms")[0])
     enough = problem_of([workload | {"slo_ms": would_do}], fleet=FLEET, slo_fraction=1.0)
     assert solve(enough, profiles=profiles).status is Status.OPTIMAL

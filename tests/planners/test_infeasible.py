@@ -10,7 +10,7 @@ def test_too_strict_slo_names_the_fastest_operating_point_and_an_slo_that_would_
     plan = solve(problem_of([{"model": "vgg19", "rate_rps": 10, "slo_ms": 1}]))
     assert plan.status is Status.INFEASIBLE
     (item,) = plan.unserved
-    assert "the fastest takes" in item.reason
+    assert "the fastest batch takes" in item.reason
     assert "7g.80gb of A100-80GB" in item.reason
     would_do = float(item.reason.split("an SLO of ")[1].split(" ms")[0])
     assert solve(problem_of([{"model": "vgg19", "rate_rps": 10, "slo_ms": would_do}])).status is Status.OPTIMAL

@@ -16,7 +16,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
-from sliceplan.app.tables.fragmentation import fragmentation_table, room_table
+from sliceplan.app.tables.fragmentation import fragmentation_table, room_table, variants_in_words
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_whether
 from sliceplan.app.widgets.files import offer_file
@@ -209,18 +209,25 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
             titles=2,
             at_once=3,
         )
+        if ends := variants_in_words(room["profile"]):
+            st.caption(literal(ends))
     with st.expander("GPU by GPU", expanded=len(metrics.gpus) <= 8):
         table = made_once("fragmentation.table", (plan, metrics), lambda: fragmentation_table(plan, metrics))
         show_table(
             table,
             "gpu_by_gpu",
             columns={
-                "one of these still fits": st.column_config.TextColumn(width="large", help="each alone"),
+                "one of these still fits": st.column_config.TextColumn(help="each alone"),
+                "free slices": st.column_config.TextColumn(help="of the compute and of the memory that MIG deals out"),
+                "out of reach": st.column_config.TextColumn(
+                    help="slices that are free, and that no further MIG instance can have"
+                ),
                 "free share (%)": st.column_config.NumberColumn(format="%.1f"),
                 "power (W)": st.column_config.NumberColumn(format="%.0f"),
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
             },
             placeholder="",
+            wrapped={"one of these still fits": 210},
             at_once=2,
         )
 

@@ -6,6 +6,7 @@ from sliceplan.app.charts.alike_fleet import Alike, alike, alike_chart
 from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN, MOST_ROWS
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.charts.shades import ColourBy
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
@@ -94,7 +95,7 @@ def _show_each(
     st.caption(
         "Each bar is a GPU, to scale, divided into partitions. Point at a partition for its service, batch, processes, "
         "latency against SLO and load; click it for all about it."
-        + (OUT_OF_REACH if any(trace.name == "out of reach" for trace in figure.data) else "")
+        + (OUT_OF_REACH if any(one.name == "out of reach" for one in legend_of(figure)[0]) else "")
         + (
             f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."
             if len(problem.workloads) > MOST_IN_LEGEND

@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from sliceplan.app.charts.fleet import fleet_chart
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.profiles.left_out import left_out_in_words
 from sliceplan.app.session.deep_link import WHAT_IF
 from sliceplan.app.session.leading import lead_to
@@ -47,8 +48,8 @@ CHANGES = {
 }
 
 OF_MIG = (
-    "MIG is drawn by memory; beside memory in no MIG instance the compute may be in use. A size such as 1g.10gb is 1 "
-    "of 7 compute slices with 10 GB. "
+    "A GPU cut by MIG is drawn by its memory: it may have free memory, and no compute to go with it. A size such as "
+    "1g.10gb is 1 of 7 compute slices with 10 GB. "
 )
 
 FREE_SAVES_NO_GPU = (
@@ -128,7 +129,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
     drawn = seen.gpus[:MOST_DRAWN]
     picture = made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn))
     show_picture(session, picture, "fleet")
-    if saves_no_gpu(plan) and any(trace.name == "free" for trace in picture.data):
+    if saves_no_gpu(plan) and any(one.name == "free" for one in legend_of(picture)[0]):
         st.markdown(FREE_SAVES_NO_GPU)
     left = len(plan.gpus) - len(drawn)
     st.caption(

@@ -148,14 +148,11 @@ def _count(entry: FleetEntry, changes: WhatIf, plan: Plan, key: str) -> int | No
             return None
     used = sum(gpu.gpu == entry.gpu for gpu in plan.gpus)
     value = next(count for count in (changed, own, used) if count is not None)
-    count = st.slider(
-        f"{entry.gpu}, number",
-        0,
-        max(min(2 * max(own or 0, used), MOST_GPUS), value, 4),
-        value,
-        key=f"{key}count_{entry.gpu}",
-        help=f"the plan uses {used}" + ("" if own is None else f" of {own}"),
-    )
+    label, place = f"{entry.gpu}, number", f"{key}count_{entry.gpu}"
+    if own is None:  # no end of a slider would be right
+        return int(st.number_input(label, 0, MOST_GPUS, value, key=place, help=f"the plan uses {used}"))
+    most = max(min(2 * max(own, used), MOST_GPUS), value, 4)
+    count = st.slider(label, 0, most, value, key=place, help=f"the plan uses {used} of {own}")
     return None if count == own else count
 
 

@@ -79,9 +79,9 @@ class Assembly:
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """As the protocol says."""
         return (
-            "no operating point is fast enough: a batch is held until it is full, for as long as another takes, and "
-            f"both must be within its SLO of {slo_ms:g} ms; the fastest batch takes {fastest_ms:.4g} ms ({where}); an "
-            f"SLO of {in_tenths(2 * fastest_ms):g} ms would do"
+            f"its SLO of {slo_ms:g} ms is too short: a batch is held until it is full, for as long as another takes, "
+            f"both within the SLO, and the fastest batch takes {fastest_ms:.4g} ms ({where}); an SLO of "
+            f"{in_tenths(2 * fastest_ms):g} ms would do"
         )
 
 

@@ -82,7 +82,7 @@ class Execution:
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """As the protocol says."""
         return (
-            f"no operating point is fast enough: its SLO of {slo_ms:g} ms leaves "
-            f"{limit_ms(slo_ms, self.slo_fraction):g} ms for execution; the fastest takes {fastest_ms:.4g} ms "
+            f"its SLO of {slo_ms:g} ms is too short: it leaves {limit_ms(slo_ms, self.slo_fraction):g} ms for "
+            f"execution, and the fastest batch takes {fastest_ms:.4g} ms "
             f"({where}); an SLO of {in_tenths(least_slo_ms(fastest_ms, self.slo_fraction)):g} ms would do"
         )

@@ -151,9 +151,9 @@ class Percentile:
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """As the protocol says."""
         return (
-            "no operating point is fast enough: a request that just misses a batch waits for it and is executed in the "
-            f"next, so a batch may take {slo_ms / 2:g} ms, half of its SLO; the fastest takes {fastest_ms:.4g} ms "
-            f"({where}); an SLO of {in_tenths(2 * fastest_ms):g} ms would do"
+            f"its SLO of {slo_ms:g} ms is too short: a request that just misses a batch waits for it and is executed "
+            f"in the next, so a batch may take half of it, {slo_ms / 2:g} ms, and the fastest batch takes "
+            f"{fastest_ms:.4g} ms ({where}); an SLO of {in_tenths(2 * fastest_ms):g} ms would do"
         )
 
     def _carried(self, servers: _Servers) -> Floats:

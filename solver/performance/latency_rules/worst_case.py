@@ -55,7 +55,7 @@ class WorstCase:
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """As the protocol says."""
         return (
-            "no operating point is fast enough: a request may wait for one batch and be executed in the next, and both "
-            f"must be within its SLO of {slo_ms:g} ms; the fastest batch takes {fastest_ms:.4g} ms ({where}); an SLO "
-            f"of {in_tenths(2 * fastest_ms):g} ms would do"
+            f"its SLO of {slo_ms:g} ms is too short: a request may wait for one batch and be executed in the next, "
+            f"both within the SLO, and the fastest batch takes {fastest_ms:.4g} ms ({where}); an SLO of "
+            f"{in_tenths(2 * fastest_ms):g} ms would do"
         )

@@ -10,6 +10,7 @@ from problems.shop import shop
 from sliceplan.app.charts.alike_fleet import alike, alike_chart
 from sliceplan.app.charts.colours import GREY
 from sliceplan.app.charts.gpu_bars import MOST_ROWS
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.charts.shades import COLOUR_BY
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
@@ -58,6 +59,17 @@ def test_places_of_several_services_are_grey_and_say_how_many(kinds):
     counted = [len(names[place]) for place in sorted(names)]
     assert [int(text.split()[0]) for text in figure.data[0].text[: len(counted)]] == counted
     assert figure.data[0].marker.color[0] == GREY
+
+
+def test_a_place_of_one_service_has_its_name_in_full_and_its_key_in_the_legend():
+    plan = plan_of("shop")
+    figure = alike_chart(plan, PROBLEMS["shop"], alike(plan.gpus))
+    keys = {one.name: one.key for one in legend_of(figure)[0]}
+    served = {one.workload for gpu in plan.gpus for part in gpu.partitions for one in part.serves}
+    named = {name: key for name, key in figure.data[0].customdata if name and "services" not in name}
+    assert named
+    assert named.keys() <= served
+    assert all(key == keys[name] for name, key in named.items())
 
 
 @pytest.mark.parametrize("by", COLOUR_BY)

@@ -4,11 +4,12 @@ import re
 from collections import Counter
 
 import pytest
+from problems.instances import random_problem
 from problems.shop import shop
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
-from sliceplan.app.charts.legends import LETTERS_IN_A_LINE, ROW_PX, room_px, swatches_in_lines
+from sliceplan.app.charts.legends import LETTERS_IN_A_LINE, ROW_PX, Entry, legend_of, lines_of, room_px
 from sliceplan.solver.api import solve
 from sliceplan.solver.metrics.layouts import layouts
 
@@ -45,14 +46,31 @@ def test_the_picture_of_gpus_has_its_legend_as_lines_of_text_in_its_lower_margin
     figure = fleet_chart(plan, shop())
     assert figure.layout.showlegend is False
     (text,) = [note.text for note in figure.layout.annotations]
-    assert figure.layout.margin.b >= ROW_PX * len(text.split("<br>"))
-    for trace in figure.data[1:]:
-        assert f'<span style="color:{trace.marker.color[0]}">■</span> {trace.name}' in text
+    entries, foot_px = legend_of(figure)
+    assert figure.layout.margin.b >= foot_px >= ROW_PX * len(text.split("<br>"))
+    assert {one.name for one in entries} > {workload.name for workload in shop().workloads}
+    for one in entries:
+        assert f'<span style="color:{one.colour}">■</span> {one.name}' in text
+
+
+def test_a_service_has_one_key_in_the_legend_and_on_its_bars(plan):
+    figure = fleet_chart(plan, shop())
+    keys = {one.name: one.key for one in legend_of(figure)[0] if one.key}
+    assert keys == {one.name: str(number) for number, one in enumerate(shop().workloads, start=1)}
+    assert {tuple(of) for of in figure.data[0].customdata} - {("", "")} == set(keys.items())
+    assert lines_of([Entry("ads", "#000000", key="3")], with_keys=True)[0].endswith("</span> 3 ads   ")
+
+
+def test_without_a_legend_of_services_nothing_has_a_key(plan):
+    figure = fleet_chart(plan, shop(), colour_by="load")
+    assert {key for _, key in figure.data[0].customdata} == {""}
+    large = random_problem(30, 2)
+    assert {key for _, key in fleet_chart(solve(large), large).data[0].customdata} == {""}
 
 
 def test_lines_of_a_legend_are_not_longer_than_a_picture_and_names_are_no_commands():
-    entries = [(f"service-number-{i}", "#000000", False) for i in range(20)] + [("<b>late", "#FFFFFF", True)]
-    lines = swatches_in_lines(entries, "#E03131")
+    entries = [*(Entry(f"service-number-{i}", "#000000") for i in range(20)), Entry("<b>late", "#E03131", "□")]
+    lines = lines_of(entries)
     plain = [re.sub("<span[^>]*>|</span>", "", line) for line in lines]
     assert max(map(len, plain)) <= LETTERS_IN_A_LINE + 5
     assert sum(line.count("service-number-") for line in plain) == 20

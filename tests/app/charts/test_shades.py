@@ -4,6 +4,7 @@ import pytest
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.fleet_blocks import blocks_of
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.charts.shades import COLOUR_BY, shades
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
@@ -26,7 +27,7 @@ def test_every_block_has_a_colour_that_the_legend_explains(by, plan, serving):
     shade = shades(MIXED, plan, by)
     used = {shade.of(block) for block in serving}
     figure = fleet_chart(plan, MIXED, colour_by=by)
-    assert used <= {trace.name for trace in figure.data[1:]} <= set(shade.colours) | {"free", "out of reach"}
+    assert used <= {one.name for one in legend_of(figure)[0]} <= set(shade.colours) | {"free", "out of reach"}
     assert {shade.colours[name] for name in used} <= set(figure.data[0].marker.color)
 
 

@@ -12,13 +12,15 @@ from sliceplan.app.charts.colours import PALETTE, text_on
 from sliceplan.app.charts.fleet import fleet_chart, place_of
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gaps import gap_chart
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.tables.comparison import comparison_table
-from sliceplan.app.tables.fragmentation import fragmentation_table
+from sliceplan.app.tables.fragmentation import fragmentation_table, variants_in_words
 from sliceplan.app.tables.problem import elsewhere, fleet_table, marks_of, workload_table
 from sliceplan.app.tables.problem import problem_of as stated
 from sliceplan.solver.api import compare, solve
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.wording.summary import plan_summary
 
@@ -87,7 +89,7 @@ def test_room_that_no_profile_can_reach_is_told_from_free_room():
     blocks = {block.start: block for block in blocks_of(solve(shop()), problem)}
     assert not blocks[7 / 8].reachable
     assert "no MIG profile can start here" in blocks[7 / 8].hover
-    names = [bar.name for bar in fleet_chart(solve(shop()), shop()).data]
+    names = [one.name for one in legend_of(fleet_chart(solve(shop()), shop()))[0]]
     assert "out of reach" in names
     assert "free" not in names
 
@@ -134,6 +136,25 @@ def test_fragmentation_lists_what_could_still_be_added():
     table = fragmentation_table(solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}])))
     assert isinstance(table, pd.DataFrame)
     assert "1g.10gb" in table.loc[0, "one of these still fits"]
+    plan = solve(shop())
+    shown = fragmentation_table(plan).set_index("GPU")
+    for cut in plan.metrics.gpus:
+        for column, compute, memory in (
+            ("free slices", cut.free_compute_slices, cut.free_memory_slices),
+            ("out of reach", cut.wasted_compute_slices, cut.wasted_memory_slices),
+        ):
+            counts = dict(reversed(part.split()) for part in shown.loc[cut.id, column].split(", ") if part != "none")
+            assert (int(counts.get("compute", 0)), int(counts.get("memory", 0))) == (compute, memory)
+
+
+def test_ends_of_profiles_names_are_explained_where_there_are_some():
+    every = {profile.name for gpu in load_catalogue().values() if gpu.mig for profile in gpu.mig.profiles}
+    ends = {name[name.index("gb") + 2 :] for name in every} - {""}
+    said = variants_in_words(every)
+    assert {sentence.split()[0] for sentence in said.split(". ")} == ends
+    assert variants_in_words(["1g.10gb", "1g.10gb+me"]).startswith("+me after a size: ")
+    assert "+me.all" not in variants_in_words(["1g.10gb+me"])
+    assert variants_in_words(["1g.10gb", "2g.20gb"]) == ""
 
 
 def test_headline_says_how_good_a_plan_is_proven_to_be():
@@ -192,8 +213,8 @@ def test_services_that_miss_their_slo_are_outlined_and_counted():
 def test_fragmentation_of_a_mixed_fleet_has_what_each_kind_of_gpu_leaves():
     table = fragmentation_table(solve(example_problems()["mixed"])).set_index("sharing")
     assert table.loc["MPS", "free share (%)"] > 0
-    assert pd.isna(table.loc["MPS", "free compute slices"])
-    assert table.loc["MIG", "free compute slices"].notna().all()
+    assert pd.isna(table.loc["MPS", "free slices"])
+    assert table.loc["MIG", "free slices"].notna().all()
     only_shares = fragmentation_table(solve(example_problems()["igniter"], "igniter"))
     assert "one of these still fits" not in only_shares.columns
 

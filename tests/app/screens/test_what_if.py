@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.what_if import mixing
+from sliceplan.app.screens.what_if.sliders import MOST_GPUS
 from sliceplan.app.session.links import Link, query_of
 from sliceplan.app.session.session import Result
 from sliceplan.app.store.problems import save_new_problem
@@ -90,6 +91,21 @@ def test_one_service_and_one_gpu_type_can_be_changed():
     switch(page, "plan")
     settled(switch(page, "what_if"))
     assert page.session_state["session"].choices["what_if.changes"] == changes
+
+
+def test_where_there_is_any_number_of_gpus_any_number_can_be_tried():
+    (entry,) = DEMO.fleet
+    problem = DEMO.model_copy(update={"fleet": (entry.model_copy(update={"count": None, "nodes": None}),)})
+    page = press(screen("what_if", session_with(problem)), "solve")
+    assert not page.exception
+    page.toggle(key=key(page, f"limit_{entry.gpu}")).set_value(True).run()
+    of = page.number_input(key=key(page, f"count_{entry.gpu}"))
+    assert (of.min, of.max) == (0, MOST_GPUS)
+    for count in (3, 5000):
+        settled(page.number_input(key=key(page, f"count_{entry.gpu}")).set_value(count).run())
+        assert not page.exception
+        assert page.session_state["session"].choices["what_if.changes"] == WhatIf(counts={entry.gpu: count})
+    assert metrics(page)["GPUs"][0] == "4"
 
 
 def test_a_slider_beyond_what_a_problem_may_state_says_so():

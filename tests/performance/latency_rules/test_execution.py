@@ -57,7 +57,8 @@ def test_it_holds_up_to_the_throughput_and_for_latencies_at_the_limit_but_for_ro
 def test_the_slo_that_is_recommended_is_enough():
     rule = Execution(0.3)
     text = rule.too_slow(10, 3.01, "1g.10gb of A100-80GB")
-    assert "leaves 3 ms for execution; the fastest takes 3.01 ms (1g.10gb of A100-80GB); an SLO of 10.1 ms" in text
+    assert "its SLO of 10 ms is too short: it leaves 3 ms for execution, and the fastest batch takes 3.01 ms" in text
+    assert "(1g.10gb of A100-80GB); an SLO of 10.1 ms would do" in text
     assert limit_ms(in_tenths(least_slo_ms(3.01, 0.3)), 0.3) >= 3.01
 
 

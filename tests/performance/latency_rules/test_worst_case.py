@@ -31,4 +31,7 @@ def test_no_request_of_an_even_stream_takes_more_than_two_batches(batch, process
 def test_it_is_not_enough_that_a_batch_is_within_the_slo():
     assert WorstCase().greatest_rps(point(4, 1, 10.0), asked(19.9))[0] == 0
     assert WorstCase().best_of([(point(4, 1, 10.0), asked(19.9))])[0][0].tolist() == [-1]
-    assert "an SLO of 20 ms would do" in WorstCase().too_slow(19.9, 10.0, "here")
+    assert WorstCase().too_slow(19.9, 10.0, "here") == (
+        "its SLO of 19.9 ms is too short: a request may wait for one batch and be executed in the next, both within "
+        "the SLO, and the fastest batch takes 10 ms (here); an SLO of 20 ms would do"
+    )
