@@ -18,18 +18,8 @@ def fewest_slowed(problem, profiles, units, clients, most, least=1):
 
     `least`: units of the smallest share.
     """
-    known = {profile.model: profile.interference for profile in profiles}
-    settings = problem.settings
-    needed = tuple(one.rate_rps * (1 + settings.headroom) for one in problem.workloads)
-    found = {tuple(0.0 for _ in needed)}
-    contents = list(_contents(problem, known))
-    for number in range(1, min(units, clients) + 1):
-        for shares in combinations_with_replacement(range(least, units + 1), number):
-            if sum(shares) <= units:
-                for chosen in product(contents, repeat=number):
-                    carried = _carried(problem, known, [100 * own / units for own in shares], chosen)
-                    if carried is not None:
-                        found.add(tuple(min(got, most) for got, most in zip(carried, needed, strict=True)))
+    needed = tuple(one.rate_rps * (1 + problem.settings.headroom) for one in problem.workloads)
+    found = set(carried_by_a_gpu(problem, profiles, units, clients, least))
     one_gpu = undominated(list(found))
     reached = [tuple(0.0 for _ in needed)]
     for count in range(most + 1):
@@ -42,6 +32,21 @@ def fewest_slowed(problem, profiles, units, clients, most, least=1):
         }
         reached = undominated(list(sums))
     return None
+
+
+def carried_by_a_gpu(problem, profiles, units, clients, least=1):
+    """Yields what one GPU may carry of each service, at most its rate, by any content in which all are in time."""
+    known = {profile.model: profile.interference for profile in profiles}
+    needed = [one.rate_rps * (1 + problem.settings.headroom) for one in problem.workloads]
+    yield tuple(0.0 for _ in needed)
+    contents = list(_contents(problem, known))
+    for number in range(1, min(units, clients) + 1):
+        for shares in combinations_with_replacement(range(least, units + 1), number):
+            if sum(shares) <= units:
+                for chosen in product(contents, repeat=number):
+                    carried = _carried(problem, known, [100 * own / units for own in shares], chosen)
+                    if carried is not None:
+                        yield tuple(min(got, most) for got, most in zip(carried, needed, strict=True))
 
 
 def _contents(problem, known):

@@ -114,7 +114,7 @@ class Cheapest:
         `first_until`: the moment from which on services stand alone at first, and no further way is tried.
         """
         best: tuple[float, Way, list[Content]] | None = None
-        while (best is None or not self._is_enough) and (best is None or monotonic() < first_until):
+        while (best is None or not self.is_enough) and (best is None or monotonic() < first_until):
             way = next(ways, None)
             if way is None:
                 break
@@ -137,7 +137,7 @@ class Cheapest:
         """
         packing, draw, vain = way.packing, Random(1), 0
         dealt = self._dealt_beside(way, self._with_needs(packing, contents))
-        while dealt is not None and not self._is_enough and vain < IN_VAIN and monotonic() < self.until:
+        while dealt is not None and not self.is_enough and vain < IN_VAIN and monotonic() < self.until:
             vain += 1
             low = min((one.units, i) for i, one in enumerate(dealt))[1]
             alike = [i for i in range(len(dealt)) if i != low and dealt[i].gpu == dealt[low].gpu]
@@ -156,7 +156,7 @@ class Cheapest:
         packing = way.packing
         vain, tries, paid = 0, 0, packing.usd(contents)
         draw, exchange_draw = Random(1), np.random.default_rng(1)
-        while not self._is_enough and vain < IN_VAIN and monotonic() < self.until:
+        while not self.is_enough and vain < IN_VAIN and monotonic() < self.until:
             wanted_usd = self._wanted_usd(packing)
             # Where prices allow a cheaper plan already, GPUs cannot be cut into the partitions: no exchange mends that.
             if vain >= BEFORE and tries < TRIES and self.found is not None and wanted_usd < paid * (1 - TOLERANCE):
@@ -173,7 +173,8 @@ class Cheapest:
         return vain < IN_VAIN
 
     @property
-    def _is_enough(self) -> bool:
+    def is_enough(self) -> bool:
+        """Whether no plan is cheaper by more than the gap that is asked for."""
         return is_within(self.resolved.gap, self.cost, self.bound.cost_per_hour)
 
     def _wanted_usd(self, packing: Packing) -> float:

@@ -16,6 +16,7 @@ from ...exact.turns.columns.asked import Asked
 from ...exact.turns.columns.crowds import bound_of_crowds
 from ...exact.turns.columns.packing import Packing
 from ...exact.turns.columns.spare_bound import bound_of_a_loss, bound_of_more_rate
+from ...exact.turns.dealt_time.dealing import TimeDealing
 from ...model.plan import Bound, Plan, Search, Unserved
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
@@ -23,6 +24,7 @@ from ...performance.resolve import ResolvedProblem
 from ...performance.turns.turn_rule import TOLERANCE, TurnRule, turn_rule
 from ...runtime.interruption import offer
 from .cheapest_rounds import Cheapest, Way
+from .dealt_turns import dealing_of
 from .rounds_kept_free import FreeBeside
 from .slowed_shares import ALONE, Surroundings, crowded, crowds_of, is_slowed_by_igniter, shares_in
 from .turning_partitions import TurningPartitions, turning_partitions
@@ -31,9 +33,20 @@ METHOD = "least share of a partition's time that each service needs (solver/exac
 
 METHOD_WITH_FREE = f"{METHOD}, with what is kept free (solver/exact/turns/columns/spare_bound.py)"
 
+METHOD_DEALT = (
+    "least part of a share's time that each service needs, at what the share is dealt of its GPU, by boxes of "
+    "surroundings (solver/exact/turns/dealt_time/dealt_time.py)"
+)
+
 METHOD_BESIDE = f"{METHOD}, beside neighbours that ask least (solver/exact/turns/columns/crowds.py)"
 
 SOLVER = "packed by prices of a linear program (GLOP), GPUs by HiGHS through OR-Tools MathOpt"
+
+TO_DEAL = 0.5
+"""Part of the time that is left for a nearer bound where shares slow each other."""
+
+JUST_MORE = 1 + 1e-5
+"""Times what a cheaper plan may cost that a bound has to be, for there to be none."""
 
 TO_BUILD = 0.3
 """Part of the time that is left for more than a first packing."""
@@ -59,7 +72,8 @@ PARTS_OF_EVEN = 0.5, 0.75, 1.0, 1.25, 1.5
 
 def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float) -> Plan:
     """Returns the cheapest plan that was found, with a bound of all plans; in equal time, equal plans."""
-    until = monotonic() + time_limit_s
+    begun = monotonic()
+    until = begun + time_limit_s
     rate_rps, rule, rules = resolved.required_rps, turn_rule(resolved.problem), spare_rules(resolved.problem.settings)
     more_rps = rate_rps * (1 + rules.rate) if rules is not None and rules.services else rate_rps
     # With the batches that a round may need where services need more.
@@ -71,10 +85,12 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     many_beside = partitions.are_all_divided and len(rate_rps) > MOST_FOR_DIVISIONS
     bound, slot_usd = (0.0, partitions.by_units()) if many_beside else asked.bound(cuts, partitions.divided)
     bound = lattice.next_cost(bound)
+    dealing: TimeDealing | None = None
     if partitions.divided:
         crowds = [crowds_of(resolved, entry, rule) for entry in resolved.fleet if is_slowed_by_igniter(resolved, entry)]
         elsewhere, dearest = partitions.beside_divided(asked.shares, slot_usd)
         bound = max(bound, lattice.next_cost(bound_of_crowds(crowds, elsewhere, dearest)))
+        dealing = dealing_of(resolved, rule, elsewhere, dearest)
     if rules is not None and rules.gpu_loss:
         bound = lattice.next_cost(bound_of_a_loss(bound, (entry.price_per_hour for entry in resolved.fleet)))
     if rules is not None and rules.services:
@@ -92,13 +108,21 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
         return _without(resolved, planner, stated, search(stopped=StopReason.GAP_LEFT))
     usd = np.maximum(slot_usd, LEAST_PRICE * min(entry.price_per_hour for entry in resolved.fleet))
     free = None if rules is None else FreeBeside(resolved, rules, partitions, usd)
-    cheapest = Cheapest(resolved, planner, stated, search, until, free)
+    build_s = time_limit_s if dealing is None else time_limit_s * (1 - TO_DEAL)
+    cheapest = Cheapest(resolved, planner, stated, search, begun + build_s, free)
     ways = _Ways(resolved, partitions, usd, rule, (least, most))
     every = ways.slowed(cheapest.around) if partitions.divided else ways.fixed(rules)
-    limited = cheapest.search_all(every, until - TO_BUILD * time_limit_s)
+    limited = cheapest.search_all(every, begun + build_s - TO_BUILD * build_s)
+    if dealing is not None and not cheapest.is_enough:
+        nearer = lattice.next_cost(dealing.cost(lattice.cost_below(cheapest.cost) * JUST_MORE, until))
+        if nearer > bound:
+            bound, cheapest.bound = nearer, _bound(resolved, nearer, METHOD_DEALT)
+            offer(cheapest.built)
+    if is_beyond_all(resolved, bound):
+        return _without(resolved, planner, cheapest.bound, search(stopped=StopReason.INFEASIBLE))
     if cheapest.found is None:
         return _without(
-            resolved, planner, stated, search(stopped=StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT)
+            resolved, planner, cheapest.bound, search(stopped=StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT)
         )
     return cheapest.built(ended(cheapest.cost, bound, gap=resolved.gap, limited=limited))
 
