@@ -4,10 +4,10 @@ Most capacity on counted GPUs of which some are shared by MPS: a plan by generat
 The first plan is one of least cost (exact/fleet). What carries most stands apart from it on the GPUs that it leaves
 (apart.py), then its contents are grown (grown.py). Prices begin as those of units if nobody slowed a neighbour
 (alone.py), or of least cost (least_cost_prices.py). They are improved without proof: contents near those that are worth
-most are looked for (near_contents.py) a part of the way to the prices of the linear program over all known ones
-(asked_rows.py), which of few contents are wild. What a content could be worth at the best prices so far is then asked
-(content_limit.py): a limit, and contents that were not near. At the end some GPUs of the best plan are freed and filled
-anew, again and again (freed.py).
+most are looked for (near_contents.py) a part of the way to the best prices in a box about those so far
+(near_prices.py). What a content could be worth at the best prices so far is then asked (content_limit.py): a limit, and
+contents that were not near. At the end some GPUs of the best plan are freed and filled anew, again and again
+(freed.py).
 """
 
 import time
@@ -33,6 +33,7 @@ from .freed import better_plans
 from .gpu_contents import Content
 from .known import KnownContents
 from .least_cost_prices import prices_of_least_cost
+from .near_prices import Steps
 from .of_fleet import content_of, contents_of_fleet, more_of_all
 from .prices import MasterPrices, is_of_no_plan, limit_at
 from .program import value_of
@@ -74,11 +75,8 @@ GROWN = 6
 NEAR = 8
 """Contents of one step of prices near which others are looked for."""
 
-PART, NEARLY = 0.3, 0.9
-"""
-Of the way from the best prices so far to those of the program; more where that gave no content, and none any more where
-so much gave none.
-"""
+NOTHING = 1e-6
+"""Part of the limit by which prices may be worse than the best ones near them."""
 
 ENOUGH = 1e-4
 """Part of the limit by which prices may be worse than the best ones of the known contents."""
@@ -172,6 +170,7 @@ class _Search:
         self._centre = prices_of_units(self._fleet, self._asked.once, weights, resolved.required_rps, self._counts)
         """The prices at which the limit would be least if the known contents were all."""
         self._prices = self._centre
+        self._steps = Steps()
         self._worth: dict[str, float] = {}
         self._limit = inf
 
@@ -234,21 +233,20 @@ class _Search:
 
     def improve_prices(self, end: float) -> None:
         """Looks for better prices, and for contents near those that are worth most at them."""
-        part = PART
         while not self.is_done and time.monotonic() < end:
-            number = len(self._known)
-            found = self._known.prices(self._asked, self._counts)
-            asked = self._centre.between(found, part)
+            number, before = len(self._known), self._likely(self._centre)
+            found = self._known.prices_near(self._asked, self._counts, self._centre, self._steps.box)
+            expected = before - self._likely(found)
+            asked = self._centre.between(found, self._steps.way)
             self._grow(asked)
             self._known.add_near(self._fleet, asked, NEAR)
-            if self._likely(asked) < self._likely(self._centre):
+            fall = self._likely(self._centre) - self._likely(asked)
+            if fall > 0:
                 self._centre = asked
-            if len(self._known) > number:
-                part = PART
-            elif part > NEARLY:
+            is_new = len(self._known) > number
+            if not is_new and self._steps.way == 1 and fall <= NOTHING * abs(before):
                 return
-            else:
-                part = (1 + part) / 2
+            self._steps = self._steps.after(fall, expected, is_new=is_new)
 
     def _likely(self, prices: MasterPrices) -> float:
         """Returns the limit at prices if the known contents were all."""

@@ -8,7 +8,14 @@ from ...allocation.allocated import AllocatedGpu
 from ...performance.interference.prediction import Floats
 from .asked_rows import AskedRows
 from .gpu_contents import Content, GpuContents
+from .near_prices import KnownRows, prices_near
 from .prices import MasterPrices
+
+MOST_NEAR = 4_000
+"""Contents by which prices in a box are looked for, those worth most of their GPU type's best."""
+
+FARTHER = 2.0
+"""Boxes by which these may be worth less than that."""
 
 
 class KnownContents:
@@ -85,6 +92,18 @@ class KnownContents:
         of_type = np.array([[float(names[i] == gpu) for i in rows] for gpu in gpus]).reshape(len(gpus), -1)
         there = np.array([float(own) for own in gpus.values()])
         return asked.prices(self._rates[rows] @ self._weights, self._paid[rows], self._replicas[rows], of_type, there)
+
+    def prices_near(self, asked: AskedRows, gpus: Mapping[str, int], centre: MasterPrices, box: float) -> MasterPrices:
+        """Returns the best prices in a box about some by the contents that are worth much there (near_prices.py)."""
+        names = np.array([one.gpu.gpu for one in self._contents.values()])
+        worth, most = self.worth(centre), self.most(centre, gpus)
+        of_most = worth / np.array([most[name] or 1.0 for name in names.tolist()])
+        near = np.flatnonzero(of_most >= 1 - FARTHER * box)
+        rows = np.sort(near[np.argsort(-of_most[near], kind="stable")[:MOST_NEAR]])
+        of_type = np.array([names[rows] == gpu for gpu in gpus], dtype=np.float64).reshape(len(gpus), len(rows))
+        known = KnownRows(self._rates[rows] @ self._weights, self._paid[rows], self._replicas[rows], of_type)
+        there = np.array([float(own) for own in gpus.values()])
+        return prices_near(asked, self._weights, known, there, centre, box)
 
     def ask(
         self,

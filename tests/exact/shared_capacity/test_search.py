@@ -225,31 +225,29 @@ def test_prices_of_least_cost_are_of_one_gpu_type_and_a_plan_and_the_likeliest_a
     assert len(asked) == 3
 
 
-def test_prices_move_a_part_of_the_way_to_those_of_the_program_and_further_where_nothing_came_of_it(told):
+def test_prices_move_a_part_of_the_way_to_the_best_ones_near_and_further_where_nothing_came_of_it(told):
     """At none a GPU is worth 20, at most 40 in all; at prices below nothing less."""
     one = told()
     search = one.begun(SMALL)
-    one.patch(search._known, "prices", lambda *_: prices(-0.4, -0.4))
+    one.patch(search._known, "prices_near", lambda *_: prices(-0.4, -0.4))
     search.improve_prices(inf)
-    at, centre, part = [], 0.0, module.PART
-    while True:
+    at, centre, part = [], 0.0, search._steps.__class__().way
+    while not at or abs(at[-1] + 0.4) > 1e-9:
         at.append(centre + part * (-0.4 - centre))
-        centre = at[-1]
-        if part > module.NEARLY:
-            break
-        part = (1 + part) / 2
-    assert len(at) > 3
+        centre, part = at[-1], min(2 * part, 1.0)
+    at.append(-0.4)  # and nothing came of that
     assert [own[0] for own, _ in one.looked] == pytest.approx([1 + own for own in at])
     assert all(known == [SMALL] for _, known in one.looked)
     assert [own for own, _ in one.grown] == [SMALL] * len(at)
-    assert search._centre.of_rate[0] == pytest.approx(at[-1])
+    assert search._centre.of_rate[0] == pytest.approx(-0.4)
     assert len(one.asked) == 1  # nothing is proven here
 
 
 def test_prices_on_the_way_that_are_worth_more_are_left_and_new_contents_shorten_the_way(told):
     one = told()
     search = one.begun(SMALL)
-    one.patch(search._known, "prices", lambda *_: prices(1.0, 1.0))
+    boxes = []
+    one.patch(search._known, "prices_near", lambda *of: boxes.append(of[3]) or prices(1.0, 1.0))
     news = iter([[], [GREAT], [], [POOR]])
     found = one.fleet[0].near
 
@@ -260,10 +258,8 @@ def test_prices_on_the_way_that_are_worth_more_are_left_and_new_contents_shorten
     one.patch(one.fleet[0], "near", told_near)
     search.improve_prices(inf)
     assert search._centre.of_rate[0] == 0.0
-    part, longer = module.PART, (1 + module.PART) / 2
-    assert [own[0] for own, _ in one.looked][:5] == pytest.approx(
-        [1 + own for own in (part, longer, part, longer, part)]
-    )
+    assert [own[0] - 1 for own, _ in one.looked] == pytest.approx([0.4, 0.8, 0.3, 0.6, 0.3, 0.6, 1.0])
+    assert boxes == pytest.approx([0.2, 0.2, 0.15, 0.15, 0.1125, 0.1125, 0.1125])
     assert search._known.all() == [SMALL, GREAT, POOR]
 
 
