@@ -66,6 +66,9 @@ SURROUNDINGS = 2
 MOST_FOR_DIVISIONS = 50
 """Services that slow each other of which a program looks at divisions of GPUs: of more the bound by crowds is above."""
 
+LENGTHS = 16
+"""Of rounds that are tried on each size of share: with more, plans are found later that take as many GPUs."""
+
 PARTS_OF_EVEN = 0.5, 0.75, 1.0, 1.25, 1.5
 """Sizes of shares on which rounds are looked for, as parts of what each has if they are alike."""
 
@@ -185,7 +188,7 @@ class _Ways:
             every = np.arange(1, units + 1)
             usd[list(one.slots)] = one.usd * every / units * np.where(np.isin(every, list(looked)), 1.0, DEAR)
         if np.all(np.max([one.alone_rps for one in slots], axis=0) > 0):
-            packing = Packing(slots, usd, self.resolved.required_rps, self.rule, self.replicas, sizes)
+            packing = Packing(slots, usd, self.resolved.required_rps, self.rule, self.replicas, sizes, LENGTHS)
             yield Way(packing, replace(self.partitions, slots=tuple(slots)), batches)
 
 

@@ -191,16 +191,16 @@ def test_rounds_are_as_long_as_somebody_bears_and_have_the_shortest_turns_that_a
 
 
 @pytest.mark.parametrize("chance", [None, 1])
-def test_of_many_lengths_of_rounds_some_are_tried(monkeypatch, chance):
+def test_of_many_lengths_of_rounds_some_are_tried(chance):
     """Evenly spread ones, the longest among them, or any that are drawn."""
     packing, *_ = drawn(0, busier=4.0)
     every = [one.ms for one in offers_of(packing, 1)[0]]
-    monkeypatch.setattr(module, "LENGTHS", 4)
+    packing._lengths = 4
     found = [one.ms for one in offers_of(packing, 1, draw=chance and random.Random(chance))[0]]
     assert (len(found), found) == (4, sorted(found))
     assert set(found) < set(every)
     assert chance or [every.index(ms) for ms in found] == [0, 3, 6, len(every) - 1]
-    monkeypatch.setattr(module, "LENGTHS", len(every))
+    packing._lengths = len(every)
     assert [one.ms for one in offers_of(packing, 1)[0]] == every
 
 

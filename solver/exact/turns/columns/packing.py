@@ -68,6 +68,7 @@ class Packing:
 
     `replicas`: the least and the greatest number of partitions of each service, shape (service,); inf: any number.
     `sizes`: indices of the partitions on which rounds are looked for; None: all.
+    `lengths`: of rounds that are tried on each size of partition.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class Packing:
         rule: TurnRule,
         replicas: tuple[Ints, Floats],
         sizes: Sequence[int] | None = None,
+        lengths: int = LENGTHS,
     ) -> None:
+        self._lengths = lengths
         self._sizes = range(len(slots)) if sizes is None else sizes
         self._whole, left_rps, pieces = _whole_partitions(slots, slot_usd, rate_rps, replicas)
         self._owner = np.repeat(np.arange(len(rate_rps)), pieces)
@@ -215,9 +218,11 @@ class Packing:
         one, bears_ms = self._slots[k], self._option_ms[k][services]
         lengths = np.unique(self._longest_ms[k][services])
         lengths = lengths[lengths > 0]
-        if lengths.size > LENGTHS:
-            spread = np.linspace(0, lengths.size - 1, LENGTHS)
-            chosen = spread.round().astype(np.int64) if draw is None else draw.sample(range(lengths.size), LENGTHS)
+        if lengths.size > self._lengths:
+            spread = np.linspace(0, lengths.size - 1, self._lengths)
+            chosen = (
+                spread.round().astype(np.int64) if draw is None else draw.sample(range(lengths.size), self._lengths)
+            )
             lengths = lengths[np.sort(chosen)]
         latency_ms, rows = one.latency_ms[services], np.arange(len(services))
         for ms in (lengths * (1 - TOLERANCE)).tolist():
