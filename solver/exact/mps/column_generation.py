@@ -49,6 +49,9 @@ MOST_OPEN = 4_000
 BETTER = 1 + 1e-9
 """How many times as much as the best set another one has to hope for: less is rounding."""
 
+ENDED_EARLY = mathopt.TerminationReason.FEASIBLE, mathopt.TerminationReason.NO_SOLUTION_FOUND
+"""With what a linear program ends that its time limit ended."""
+
 MOST_ROUNDS = 60
 
 
@@ -89,7 +92,10 @@ def generate_columns(
     _add(pool, start)
     started = time.monotonic()
     for _ in range(MOST_ROUNDS):
-        duals = _master(list(pool.values()), wanted, price)
+        found = _master(list(pool.values()), wanted, price)
+        if found is None:
+            return GeneratedColumns(list(pool.values()), None)
+        duals = found
         if time.monotonic() > started + 0.75 * (deadline - started):
             break
         before = len(pool)
@@ -128,8 +134,8 @@ def _judged_sets(table: ItemTable, sets: Ints) -> list[Column]:
     return found
 
 
-def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) -> Floats:
-    """Returns the duals of the items, shape (item,), of the linear program over these columns."""
+def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) -> Floats | None:
+    """Returns the duals of the items, shape (item,), of the linear program over these columns; None: not in time."""
     model = mathopt.Model(name="master")
     uses = [model.add_variable(lb=0) for _ in columns]
     terms: dict[int, list[mathopt.LinearTerm]] = {}
@@ -144,6 +150,8 @@ def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) 
     parameters = mathopt.SolveParameters(time_limit=timedelta(seconds=at_most_left(60)))
     result = mathopt.solve(model, mathopt.SolverType.GLOP, params=parameters)
     if not result.has_dual_feasible_solution():
+        if result.termination.reason in ENDED_EARLY:
+            return None
         raise RuntimeError(f"the master program ended with {result.termination.reason.name}")
     duals = np.zeros(len(wanted))
     for item, row in rows.items():

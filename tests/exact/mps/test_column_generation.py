@@ -114,6 +114,24 @@ def test_prices_of_residents_add_up_to_what_their_gpus_cost_and_no_set_is_worth_
     assert duals[0] == pytest.approx(1.5)
 
 
+def test_a_program_that_its_time_limit_ends_has_no_prices_and_the_columns_stay(monkeypatch):
+    draw = np.random.default_rng(1)
+    columns = [column("a", *sorted(draw.choice(300, 40, replace=False).tolist())) for _ in range(2_000)]
+    monkeypatch.setattr(module, "at_most_left", lambda _: 1e-6)
+    assert module._master(columns, np.ones(300), {"a": 1.0}) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_judged_sets", lambda *_: [column("a", 0)])
+        patch.setattr(module, "_master", lambda *_: None)
+        shared, table = (
+            SimpleNamespace(classes=(), items=()),
+            SimpleNamespace(
+                least=np.ones(1), mps=SimpleNamespace(capacity_units=2), with_fewer_batches=lambda _: table
+            ),
+        )
+        found = module.generate_columns(SimpleNamespace(fleet=()), shared, [table], [], deadline=inf)
+    assert ([one.items for one in found.columns], found.cost_bound) == ([(0,)], None)
+
+
 def test_what_is_wanted_is_the_first_recipe_of_each_class_for_each_member():
     classes = [
         SimpleNamespace(recipes=[(0, 0, 1), (2,)], members=[3, 4]),
