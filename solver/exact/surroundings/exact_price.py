@@ -101,6 +101,10 @@ class TypePrices:
         self.guests = guests
         self._follows = np.append(False, customer[1:] == customer[:-1])
         self._first = np.searchsorted(customer, customer)
+        self._guest_of: dict[int, int] = dict(
+            zip(customer[::-1].tolist(), range(len(customer) - 1, -1, -1), strict=True)
+        )
+        """The first guest of each customer."""
         self._cells = cells
         self.typical = typical
         """What the residents of a GPU typically ask together, shape (thing shared,)."""
@@ -211,6 +215,11 @@ class TypePrices:
             if narrow.all() and not done.all():
                 return None
             self._halve(open_[~done], threshold)
+
+    def possible(self, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Returns those of the sets of customers of this type, each rising, that could fit a GPU."""
+        of_guests = {self._first_ones([self._guest_of[customer] for customer in one]): one for one in sets}
+        return [of_guests[one] for one in self._sets.possible(list(of_guests))]
 
     def sets_of(
         self, price: Floats, here: Ints, known: Looked | None, draw: np.random.Generator | None

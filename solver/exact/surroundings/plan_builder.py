@@ -5,9 +5,10 @@ At prices at which the bound is proven no GPU is worth more than it costs, so a 
 turn, the knapsacks of the cells (cells.py) are solved for the services that are left, the sets that they meet, these
 less a resident, and sets met before are ranked by what they are worth of their GPU, and those that share no service are
 taken as long as they are worth about as much as the best. What is taken has been given batch sizes and least shares
-that fit (mps/columns.py). When all services are placed, those on GPUs that are not full get dearer, so that they come
-earlier next time (sequential value correction). Types of which all GPUs are taken are left out as long as others serve
-those who are left; then there are more GPUs than there may be, which is no plan, but tells what to correct.
+that fit (mps/columns.py), and of its residents some give way to dearer services (exchanges.py). When all services are
+placed, those on GPUs that are not full get dearer, so that they come earlier next time (sequential value correction).
+Types of which all GPUs are taken are left out as long as others serve those who are left; then there are more GPUs than
+there may be, which is no plan, but tells what to correct.
 """
 
 import time
@@ -20,6 +21,7 @@ from ...performance.interference.prediction import Floats, Ints
 from ..mps.columns import Column, ItemTable
 from .customers import Customers
 from .exact_price import Looked, TypePrices
+from .exchanges import exchanges
 from .master import Met, is_left
 from .ranked_sets import RankedSets
 
@@ -38,8 +40,15 @@ LOOKED_AT = 400
 JUDGED = 200
 """Sets whose batch sizes and shares are looked for together."""
 
-EVERY = 4
+EVERY = 8
 """Turns until all cells are looked at again."""
+
+EXCHANGES = 3
+"""Residents of a set that give way to dearer services, one after the other."""
+
+TRIED, MOST_JUDGED, JUDGED_AT_ONCE = 300, 72, 24
+"""Sets by one exchange that are tested, how many of those that pass are given batch sizes and shares until one fits,
+and how many of these together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +109,7 @@ class PlanBuilder:
             fresh = self._fresh(price, left, hot, draw, room)
             taken = self._taken(price, left, [*fresh, *ranked.first(left, LOOKED_AT)], about, room)
             taken = taken or self._taken(price, left, self._alone(left), about, room)
+            taken = self._exchanged(price, left, taken)
             if not taken and min(room) <= 0:
                 room = [np.inf] * len(room)
                 continue
@@ -197,6 +207,40 @@ class PlanBuilder:
                 for customer in one[1]:
                     left_of[customer] -= 1
         return taken
+
+    def _exchanged(self, price: Floats, left: Ints, taken: Sequence[tuple[Met, Column]]) -> list[tuple[Met, Column]]:
+        """Returns the sets after exchanges of their residents for dearer services that are left beside all of them."""
+        beside = left.copy()
+        for (_, members), _ in taken:
+            np.subtract.at(beside, np.array(members), 1)
+        dearer = []
+        for (number, members), column in taken:
+            of_gpu = price / self._customers.types[number].usd_per_hour
+            for _ in range(EXCHANGES):
+                better = self._by_one_exchange(number, members, of_gpu, beside)
+                if better is None:
+                    break
+                np.add.at(beside, np.array(members), 1)
+                members, column = better
+                np.subtract.at(beside, np.array(members), 1)
+            dearer.append(((number, members), column))
+        return dearer
+
+    def _by_one_exchange(
+        self, number: int, members: tuple[int, ...], price: Floats, left: Ints
+    ) -> tuple[tuple[int, ...], Column] | None:
+        """Returns the most valuable set that fits a GPU by one exchange; None: none of those that were tried."""
+        here = np.array([customer for customer in self._item[number] if left[customer] > 0], dtype=np.int64)
+        ranked = here[np.argsort(price[here], kind="stable")]
+        tried = self._types[number].possible(exchanges(members, price, ranked, TRIED))
+        for begin in range(0, min(len(tried), MOST_JUDGED), JUDGED_AT_ONCE):
+            some = [(number, one) for one in tried[begin : begin + JUDGED_AT_ONCE]]
+            self._judge(some)
+            for one in some:
+                column = self._judged[one]
+                if column is not None:
+                    return one[1], column
+        return None
 
     def _judge(self, sets: Sequence[Met]) -> None:
         """Finds batch sizes and least shares of sets that were not judged before."""

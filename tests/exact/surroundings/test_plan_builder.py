@@ -42,11 +42,16 @@ class Cells:
     """Knapsacks whose sets are told."""
 
     def __init__(self, sets):
-        self.sets, self.heard = sets, []
+        self.sets, self.heard, self.tested = sets, [], []
 
     def sets_of(self, price, here, known, draw):
         self.heard.append((price.tolist(), here.tolist(), known, draw))
         return self.sets, "looked at"
+
+    def possible(self, sets):
+        """Keeps all but those with customer 2 twice."""
+        self.tested += sets
+        return [one for one in sets if one.count(2) < 2]
 
 
 ANY = [np.inf, np.inf]
@@ -170,6 +175,51 @@ def test_a_plan_places_all_and_who_is_on_a_gpu_that_is_not_full_gets_dearer():
     assert [(one.gpu, one.items) for one in built.columns] == [("x", (0, 0)), ("y", (4,)), ("y", (3,))]
     # The first GPU is full; the second customer's is worth 0.9 of a USD, the last one's half of it: 0.2 at most count.
     assert built.dearer == pytest.approx([1.0, 0.9 * (1 + DEARER * 0.1), 0.5 * (1 + DEARER * 0.2)])
+
+
+@pytest.mark.parametrize("judged", [1, 24])
+@pytest.mark.parametrize(
+    ("taken", "left", "price", "dearer"),
+    [
+        # Of 2 USD, 10 units and 8 MiB on "x": 0 gives way to the dearer 1 (7 units), or 2 to it.
+        ([(0, (0, 0))], [2, 1, 1], [0.5, 0.75, 0.25], [(0, (0, 1))]),
+        ([(0, (0, 2))], [1, 1, 1], [0.5, 0.75, 0.25], [(0, (0, 1))]),
+        # Nobody is left beside them, or nobody dearer, or the set would be worth more than its GPU.
+        ([(0, (0, 0))], [2, 0, 1], [0.5, 0.75, 0.25], [(0, (0, 0))]),
+        ([(0, (0, 0))], [2, 1, 1], [0.5, 0.5, 0.25], [(0, (0, 0))]),
+        ([(0, (0, 0))], [2, 1, 1], [1.0, 1.25, 0.25], [(0, (0, 0))]),
+        # Twice 2 is not tried, as it is not possible; 2 beside 0 has 9 units; 2 beside 1 comes first and fits.
+        ([(0, (0, 1))], [1, 1, 2], [0.25, 0.5, 0.75], [(0, (1, 2))]),
+        # Who gives way on one GPU is left for another: 0 for 1 there, 2 for 0 here.
+        ([(0, (0,)), (0, (2,))], [1, 1, 1], [0.5, 0.75, 0.25], [(0, (1,)), (0, (0,))]),
+        # It fits no GPU: 1, 1 and 2 have 11 units.
+        ([(0, (0, 1, 1))], [1, 2, 1], [0.25, 0.5, 0.75], [(0, (0, 1, 1))]),
+        # Prices of another type's GPUs; who is on "x" alone does not come.
+        ([(1, (2,)), (1, (2,))], [1, 1, 2], [0.75, 0.5, 0.25], [(1, (1,)), (1, (2,))]),
+    ],
+)
+def test_residents_give_way_to_dearer_ones_that_are_left_while_the_set_fits(
+    monkeypatch, judged, taken, left, price, dearer
+):
+    monkeypatch.setattr(module, "JUDGED_AT_ONCE", judged)
+    build, _ = builder()
+    build._judge(taken)
+    before = np.array(left)
+    found = build._exchanged(np.array(price), before, [(one, build._judged[one]) for one in taken])
+    assert [one for one, _ in found] == dearer
+    assert all(column == build._judged[one] for one, column in found)
+    assert before.tolist() == left, "it is the caller who takes them"
+
+
+def test_only_so_many_residents_of_a_set_give_way_and_so_many_sets_are_judged(monkeypatch):
+    price, left = np.array([0.25, 0.375, 0.5]), np.array([2, 2, 2])
+    taken = [((0, (0, 0)), Column("x", (0, 0), (1, 1), 8))]
+    for exchanges, members in ((0, (0, 0)), (1, (0, 2)), (2, (1, 2)), (9, (1, 2))):
+        monkeypatch.setattr(module, "EXCHANGES", exchanges)
+        ((found, _),) = builder()[0]._exchanged(price, left, taken)
+        assert found == (0, members)
+    monkeypatch.setattr(module, "MOST_JUDGED", 0)
+    assert builder()[0]._exchanged(price, left, taken) == taken
 
 
 def test_without_time_and_where_somebody_fits_nowhere_there_is_no_plan():
