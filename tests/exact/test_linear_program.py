@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from sliceplan.solver.exact.backends import linear_program
-from sliceplan.solver.exact.backends.linear_program import least_cost
+from sliceplan.solver.exact.backends.linear_program import BASIC, Basis, least_cost
 from sliceplan.solver.exact.backends.sparse_rows import of_blocks, of_dense, sparse_rows
 
 
@@ -40,6 +40,40 @@ def test_cost_and_duals_are_those_of_another_solver(seed, few_columns):
     assert proven == pytest.approx(other.fun, abs=1e-6)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_a_basis_to_start_from_changes_no_answer_whatever_it_was_of(seed, nonsense):
+    """Of a program with fewer rows and other limits, or drawn."""
+    draw = np.random.default_rng(seed)
+    constraints, variables = int(draw.integers(2, 12)), int(draw.integers(1, 10))
+    rows = draw.integers(0, 4, (constraints, variables)).astype(float)
+    upper, none = draw.uniform(1, 9, constraints), np.full(constraints, -np.inf)
+    cost, centre = -draw.uniform(0.1, 1, variables), draw.uniform(0, 3, variables)
+    known = int(draw.integers(1, constraints))
+
+    def solved(number, least, most, start=None):
+        limits = of_dense(rows[:number]), none[:number], upper[:number]
+        return least_cost(cost, *limits, least=least, most=most, few_columns=True, start=start, time_limit_s=10)
+
+    before = solved(known, np.zeros(variables), centre + 1)
+    assert len(before.basis.variable) == variables
+    assert len(before.basis.constraint) == known
+    assert (np.concatenate([before.basis.variable, before.basis.constraint]) == BASIC).sum() == known
+    start = Basis(before.basis.variable, np.append(before.basis.constraint, np.full(constraints - known, BASIC)))
+    if nonsense:
+        start = Basis(draw.integers(1, 6, variables), draw.integers(1, 6, constraints))
+    least, most = np.maximum(centre - 1, 0), centre + draw.uniform(0, 2)
+    found, other = solved(constraints, least, most, start), solved(constraints, least, most)
+    if other is None:
+        assert found is None
+        return
+    assert found.cost == pytest.approx(other.cost, abs=1e-7)
+    assert (rows @ found.x <= upper + 1e-7).all()
+    reduced = cost - found.dual @ rows
+    assert (found.dual <= 1e-9).all()
+    assert upper @ found.dual + np.where(reduced > 0, least, most) @ reduced == pytest.approx(other.cost, abs=1e-6)
+
+
 FIRST = pytest.mark.parametrize("few_columns", [False, True], ids=["HiGHS first", "GLOP first"])
 
 
@@ -70,7 +104,7 @@ def test_too_short_a_time_is_an_error(few_columns):
 @pytest.mark.parametrize("failing", [["_by_highs"], ["_by_glop"], ["_by_highs", "_by_glop"]])
 def test_where_one_solver_fails_the_other_is_asked(failing, few_columns, monkeypatch):
     for way in failing:
-        monkeypatch.setattr(linear_program, way, lambda *_: None)
+        monkeypatch.setattr(linear_program, way, lambda *_, **__: None)
     found = with_one_variable(3.0, 9.0, few_columns)
     if len(failing) == 2:
         assert found is None

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, vstack
 
 from ...performance.interference.prediction import Floats, Ints
-from ..backends.linear_program import least_cost
+from ..backends.linear_program import BASIC, Basis, least_cost
 from ..backends.sparse_rows import sparse_rows
 from .smooth_prices import PriceSpace
 
@@ -53,6 +53,10 @@ class Master:
         self._used = np.zeros(0)
         self._last: Floats | None = None
         """The last solution."""
+        self._of_prices: Ints | None = None
+        """Of its basis the status of each variable."""
+        self._of_rows: Ints = np.zeros(0, dtype=np.int64)
+        """Of its basis the status of each set; BASIC where it was not in the program."""
         self.space: PriceSpace | None = None
         """The prices that may be; None: any."""
 
@@ -77,6 +81,7 @@ class Master:
         rows.sum_duplicates()
         self._rows = csr_array(vstack([self._rows, rows]))
         self._used = np.append(self._used, np.zeros(len(new)))
+        self._of_rows = np.append(self._of_rows, np.full(len(new), BASIC))
         return True
 
     def keep(self, price: Floats, most: int) -> None:
@@ -87,7 +92,7 @@ class Master:
         kept = np.sort(np.argsort(-worth, kind="stable")[:most])
         sets = list(self._seen)
         self._seen = dict.fromkeys(sets[i] for i in kept.tolist())
-        self._rows, self._used = csr_array(self._rows[kept]), self._used[kept]
+        self._rows, self._used, self._of_rows = csr_array(self._rows[kept]), self._used[kept], self._of_rows[kept]
 
     def costs(self) -> Floats:
         """Returns the price of the GPU of each set, USD per hour."""
@@ -115,7 +120,7 @@ class Master:
         price, used = centre, np.zeros(len(costs))
         for _ in range(MOST_TURNS):
             own: Ints = np.flatnonzero(inside)
-            found = self._solved(self._rows[own], costs[own], bounds, time_limit_s)
+            found = self._solved(own, costs[own], bounds, time_limit_s)
             if found is None:
                 return None
             price, used = found[0], np.zeros(len(costs))
@@ -138,11 +143,9 @@ class Master:
                 inside[near[np.argsort(-worth[near], kind="stable")[:FIRST]]] = True
         return inside
 
-    def _solved(
-        self, rows: csr_array, costs: Floats, bounds: Floats, time_limit_s: float
-    ) -> tuple[Floats, Floats] | None:
-        """Returns the prices and the GPUs of each set of the program over some sets."""
-        space = self.space
+    def _solved(self, own: Ints, costs: Floats, bounds: Floats, time_limit_s: float) -> tuple[Floats, Floats] | None:
+        """Returns the prices and the GPUs of each set of the program over some sets, from the last basis on."""
+        space, rows = self.space, self._rows[own]
         weight, matrix = (self._wanted, rows) if space is None else (self._wanted @ space.basis, rows @ space.basis)
         entries = coo_array(matrix)
         try:
@@ -154,11 +157,23 @@ class Master:
                 least=bounds[:, 0],
                 most=bounds[:, 1],
                 few_columns=True,
+                start=self._start(own, len(weight)),
                 time_limit_s=max(time_limit_s, 0.1),
             )
         except TimeoutError:
             return None
         if found is None:
             return None
+        self._of_rows[:] = BASIC
+        if found.basis is None:
+            self._of_prices = None
+        else:
+            self._of_prices, self._of_rows[own] = found.basis.variable, found.basis.constraint
         price = found.x if space is None else space.prices(found.x)
         return price, -found.dual
+
+    def _start(self, own: Ints, variables: int) -> Basis | None:
+        """Returns the last basis for some sets; None: there was none, or one of other variables."""
+        if self._of_prices is None or len(self._of_prices) != variables:
+            return None
+        return Basis(self._of_prices, self._of_rows[own])

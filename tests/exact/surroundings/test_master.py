@@ -44,6 +44,40 @@ def test_prices_are_worth_most_of_those_in_the_box_at_which_no_set_is_worth_more
     assert (rows.T @ used)[inside] == pytest.approx(wanted[inside], rel=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_last_basis_is_where_the_next_program_begins_and_changes_no_answer(monkeypatch, seed):
+    """Property: of programs with more sets, with fewer, about other prices, and with prices of a space in between."""
+    monkeypatch.setattr(module, "FIRST", 4)
+    monkeypatch.setattr(module, "MOST_TURNS", 50)
+    real, heard = module.least_cost, []
+    monkeypatch.setattr(
+        module, "least_cost", lambda cost, rows, *limits, start, **options: (
+            heard.append((start, rows.shape)) or real(cost, rows, *limits, start=start, **options)
+        )
+    )  # fmt: skip
+    draw = np.random.default_rng(seed)
+    wanted, usd = draw.integers(1, 4, 6).astype(float), np.array([1.0, 1.7])
+    master, sets = Master(wanted, usd), sets_of(draw, 6, 30)
+    for step in range(6):
+        master.add(sets[: 5 * step + 5])
+        master.keep(draw.uniform(0, 1, 6), 20)
+        basis, centre = draw.uniform(0.1, 1, (6, 2)), draw.uniform(0.2, 0.6, 6)
+        if step == 3:
+            master.space = PriceSpace(csr_array(basis))
+            assert master.best_prices(basis @ [0.1, 0.1], 0.5, 60.0) is not None
+            continue
+        master.space = None
+        price, _ = master.best_prices(centre, 0.5, 60.0)
+        rows = np.array([[float(customer in members) for customer in range(6)] for _, members in master.sets])
+        bounds = np.stack([centre / 2, centre * 1.5], axis=1)
+        whole = linprog(-wanted, A_ub=rows, b_ub=master.costs(), bounds=bounds)
+        assert wanted @ price == pytest.approx(-whole.fun, rel=1e-6)
+    begun = [start is not None for start, _ in heard]
+    assert begun[:2] == [False, True]
+    assert begun.count(False) == 3, "the first of all, of the space, and after it"
+    assert all((len(one.constraint), len(one.variable)) == shape for one, shape in heard if one is not None)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_prices_of_a_space_are_worth_most_of_those_in_it(monkeypatch, seed):
     """Property: prices that are sums of two columns, in their ranges, at which no set is worth more than its GPU."""
