@@ -2,7 +2,7 @@
 How many A100s services need that take turns, how many at least, and how many without turns.
 
     .venv/bin/python tests/benchmarks/many_turns.py [--sizes 100 1000] [--rates 1 50] [--seeds 3] [--seconds 60]
-        [--latency execution] [--turns fixed] [--sharing mig] [--loss] [--more 5 0.5]
+        [--latency execution] [--turns fixed] [--sharing mig] [--loss] [--more 5 0.5] [--only-turns]
 
 Rates log-uniform between two requests/s. On MIG instances services of the shipped models with SLOs of 120 to 500 ms; on
 shares under MPS the models of the public tables of an A100, which are not shipped (SLICEPLAN_REFERENCE), with SLOs of
@@ -63,6 +63,7 @@ def main() -> None:
     parser.add_argument("--sharing", choices=["mig", "mps", "igniter"], default="mig")
     parser.add_argument("--loss", action="store_true", help="keep partitions free for a GPU that fails")
     parser.add_argument("--more", type=float, nargs=2, default=(0, 0), help="services, and by which part of their rate")
+    parser.add_argument("--only-turns", action="store_true", help="do not plan without turns")
     given = parser.parse_args()
     free = {"spare_gpu_loss": given.loss, "spare_services": int(given.more[0]), "spare_rate": given.more[1]}
     on_shares = given.sharing == "mps"
@@ -78,7 +79,7 @@ def main() -> None:
             drawn = partial(services, count, seed, *given.rates, sharing=given.sharing, latency=given.latency, **free)
             known = {"profiles": a100_profiles() if on_shares else None, "time_limit_s": given.seconds}
             plan, least, took = planned(drawn(turns=given.turns), "exact-turns", **known)
-            alone = "" if on_shares else solve(drawn(turns="none"), "exact", **known).gpus_used
+            alone = "" if on_shares or given.only_turns else solve(drawn(turns="none"), "exact", **known).gpus_used
             above = "none" if plan.gap is None else f"{plan.gap:.1%}"
             print(
                 f"| {count:,} | {seed} | {plan.gpus_used} | {least} | {above} | {took:.1f} | {alone} |",

@@ -42,11 +42,11 @@ METHOD_BESIDE = f"{METHOD}, beside neighbours that ask least (solver/exact/turns
 
 SOLVER = "packed by prices of a linear program (GLOP), GPUs by HiGHS through OR-Tools MathOpt"
 
-TO_DEAL = 0.5
+TO_DEAL = 0.55
 """Part of the time that is left for a nearer bound where shares slow each other."""
 
 JUST_MORE = 1 + 1e-5
-"""Times what a cheaper plan may cost that a bound has to be, for there to be none."""
+"""Times what a cheaper plan may cost, or all GPUs, that a bound has to be, for there to be none."""
 
 TO_BUILD = 0.3
 """Part of the time that is left for more than a first packing."""
@@ -117,7 +117,8 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     every = ways.slowed(cheapest.around) if partitions.divided else ways.fixed(rules)
     limited = cheapest.search_all(every, begun + build_s - TO_BUILD * build_s)
     if dealing is not None and not cheapest.is_enough:
-        nearer = lattice.next_cost(dealing.cost(lattice.cost_below(cheapest.cost) * JUST_MORE, until))
+        wanted = min(lattice.cost_below(cheapest.cost), _all_there(resolved)) * JUST_MORE
+        nearer = lattice.next_cost(dealing.cost(wanted, until))
         if nearer > bound:
             bound, cheapest.bound = nearer, _bound(resolved, nearer, METHOD_DEALT)
             offer(cheapest.built)
@@ -194,8 +195,12 @@ class _Ways:
 
 def is_beyond_all(resolved: ResolvedProblem, cost: float) -> bool:
     """Tells whether a cost, USD per hour, is more than that of all GPUs that there are."""
-    there = sum(e.price_per_hour * (inf if e.available is None else e.available) for e in resolved.fleet)
-    return cost > there * (1 + 1e-9)
+    return cost > _all_there(resolved) * (1 + 1e-9)
+
+
+def _all_there(resolved: ResolvedProblem) -> float:
+    """Returns what all GPUs cost that there are, USD per hour; inf: there are as many as needed."""
+    return float(sum(e.price_per_hour * (inf if e.available is None else e.available) for e in resolved.fleet))
 
 
 def too_few(bound: Bound) -> str:

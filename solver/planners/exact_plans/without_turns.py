@@ -18,7 +18,7 @@ from .answers import with_bound
 from .of_rounds import plan_rounds
 from .turns_at_hand import is_planned_without_turns
 
-FOR_ROUNDS = 0.75
+FOR_ROUNDS = 0.7
 """Part of the time that the search for rounds may take."""
 
 OF_THE_REST = 0.8

@@ -1,5 +1,6 @@
 """Services that take turns on shares under MPS that slow each other by iGniter's model."""
 
+import math
 import random
 from functools import cache
 
@@ -101,6 +102,32 @@ def test_a_plan_without_turns_is_kept_where_the_search_for_rounds_has_none(turns
     assert (plan.cost_per_hour, plan.bound, plan.prices) == (alone.cost_per_hour, bound, None)
     assert plan.gap == pytest.approx(alone.cost_per_hour - 1)
     assert not check(problem, plan, profiles)
+
+
+def ten_services(**entry):
+    """Returns services that need three V100s; alone on their GPUs, or beside those that ask least, two would do."""
+    draw = random.Random(2)
+    workloads = [
+        {
+            "model": draw.choice(("alexnet", "resnet50", "vgg19", "ssd")),
+            "rate_rps": round(math.exp(draw.uniform(math.log(5), math.log(1000))), 3),
+            "slo_ms": round(draw.uniform(40, 200), 1),
+        }
+        for _ in range(10)
+    ]
+    return problem_of(workloads, fleet=[{**V100, **entry}], turns="fixed")
+
+
+def test_what_neighbours_ask_proves_a_gpu_more_than_how_many_there_are():
+    plan = solve(ten_services(), "exact-turns", time_limit_s=60)
+    assert (plan.status, plan.gpus_used, plan.bound.gpus) == (Status.OPTIMAL, 3, 3)
+    assert "dealt_time" in plan.bound.method
+
+
+def test_what_neighbours_ask_proves_that_there_are_too_few_gpus():
+    plan = solve(ten_services(count=2), "exact-turns", time_limit_s=60)
+    assert (plan.status, plan.bound.gpus) == (Status.INFEASIBLE, 3)
+    assert all("3 GPUs, more than there are" in one.reason for one in plan.unserved)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ....performance.mps_sharing import MpsType
 from .dealt_time import DealtTime
 from .time_needed import Needs
 
-LATER = 1.5
+LATER = 3.0
 """How many times as much time as before has gone by until all services are asked again what they pay."""
 
 RESERVE = 2.0

@@ -39,7 +39,7 @@ SAMPLE = 40
 FIRST_WEIGHTS = (0.7, 0.1)
 """Of units and of the number of shares; what is left is shared by the things that are."""
 
-NEAR, BOXES_MET = 1.2, 8
+NEAR, BOXES_MET = 1.2, 5
 """Times what a service pays up to which its points in other boxes are met, and in how many."""
 
 BOX, BOX_OF_PARTS, LEAST_BOX, SHORTER, WAY = 0.3, 0.1, 0.02, 0.6, 0.6
@@ -55,7 +55,7 @@ ROUNDS = 4
 PARTED = 40
 """Boxes that are parted at a time."""
 
-MOST_BOXES = 300
+MOST_BOXES = 400
 """Boxes after which none is parted any more."""
 
 MOST_COVERS = 5_000
