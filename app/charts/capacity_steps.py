@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 
 import plotly.graph_objects as go
 
@@ -10,6 +11,7 @@ from sliceplan.solver.model.transition import Transition
 from sliceplan.solver.wording.transition_text import duration
 
 from .colours import GREY, MISSES, SERVICES
+from .legends import Entry, add_legend
 from .steps import time_axis
 from .texts import in_chart
 
@@ -121,10 +123,13 @@ def capacity_chart(
         line={"color": MISSES, "width": 2, "dash": "dash"},
         hoverinfo="skip",
     )
+    entries = [
+        Entry(unescape(line.name), line.line.color, "╌" if line.line.dash == "dash" else "━") for line in figure.data
+    ]
+    foot_px = add_legend(figure, entries)
     figure.update_layout(
-        height=HEIGHT,
-        margin={"l": 10, "r": 10, "t": 60, "b": 10},
-        legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
+        height=HEIGHT + foot_px,
+        margin={"l": 10, "r": 10, "t": 60, "b": foot_px},
         xaxis=time_axis(since, until),
         yaxis={"title": "could carry", "tickformat": ".0%", "range": [0, _highest(services)], "fixedrange": True},
     )

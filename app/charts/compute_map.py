@@ -7,10 +7,10 @@ from plotly.graph_objects import Figure
 from sliceplan.solver.metrics.compute_use import ComputeUse
 from sliceplan.solver.model.plan import GpuCut, PlannedGpu
 
-from .colours import FREE_ROOM, IDLE, PALETTE, WASTED, text_on
+from .colours import FREE_ROOM, IDLE, PALETTE, WASTED
 from .extents import extents_of
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
-from .slice_map import TEXT_FITS, labels_of
+from .slice_map import labels_of, size_look
 from .texts import in_chart
 
 LOOKS = {
@@ -60,9 +60,7 @@ def compute_bars(gpu: PlannedGpu, at: int, cut: GpuCut, use: ComputeUse, *, with
         held, busy = float(use.sms[number]) / whole, float(use.busy_sms[number]) / whole
         services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
         hover = f"{gpu.id}, {extent.size}: {in_chart(services)}<br>{_part(busy, held)} of its compute used"
-        text = extent.size if with_text and busy >= TEXT_FITS else ""
-        colour = LOOKS["used"].colour
-        yield Bar(gpu.id, start, busy, hover, Look(colour, text=text, text_colour=text_on(colour)))
+        yield Bar(gpu.id, start, busy, hover, size_look(LOOKS["used"].colour, extent.size if with_text else ""))
         if held - busy > 1e-9:
             yield Bar(gpu.id, start + busy, held - busy, hover, LOOKS["idle in partitions"])
         start += held

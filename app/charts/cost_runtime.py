@@ -8,8 +8,11 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import MISSES, PALETTE
-from .legends import legend_on_top, room_px
-from .planner_names import ROW_HEIGHT, name_planners
+from .legends import CAMERA_PX, Entry, add_legend
+from .planner_names import ABOVE_PX, ROW_HEIGHT, name_planners
+
+TOP_PX, AXIS_PX = CAMERA_PX + ABOVE_PX, 55
+"""Above the first row and below the last."""
 
 LEAST_S = 1e-4
 """Shorter runtimes are drawn here; a logarithmic axis has no 0."""
@@ -19,6 +22,9 @@ KINDS = {
     Status.FEASIBLE: ("serves everything", PALETTE[0], "circle"),
     Status.VIOLATING: ("does not hold", MISSES, "x"),
 }
+
+SIGNS = {"star": "★", "circle": "●", "x": "✖"}
+"""In the legend."""
 
 LEFT, RIGHT = 1.5, 3.0
 """Times the shortest and the longest runtime that the axis reaches, so that costs have room beside their points."""
@@ -48,10 +54,12 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
             customdata=[plan.cost_per_hour for plan in own],
             hovertemplate="<b>%{y}</b><br>$%{customdata:,.2f} per hour after %{x:.3g} s<extra></extra>",
         )
+    drawn_kinds = {points.name for points in figure.data}
+    entries = [Entry(name, colour, SIGNS[symbol]) for name, colour, symbol in KINDS.values() if name in drawn_kinds]
+    foot_px = add_legend(figure, entries, axis_px=AXIS_PX)
     figure.update_layout(
-        height=80 + room_px(4, 2) + ROW_HEIGHT * len(drawn),
-        margin={"l": 10, "r": 60, "t": room_px(4, 2), "b": 40},
-        legend=legend_on_top(),
+        height=TOP_PX + AXIS_PX + foot_px + ROW_HEIGHT * len(drawn),
+        margin={"l": 10, "r": 60, "t": TOP_PX, "b": AXIS_PX + foot_px},
         xaxis={
             "title": "time to plan (s, logarithmic)",
             "type": "log",
@@ -61,7 +69,6 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
         },
         yaxis={
             "autorange": "reversed",
-            "automargin": True,
             "fixedrange": True,
             "categoryorder": "array",
             "categoryarray": [plan.planner for plan in drawn],

@@ -9,17 +9,27 @@ from sliceplan.solver.model.objective import SAME
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.wording.summary import missed_slos
 
-from .colours import GREY, IDLE, MISSES, PALETTE
-from .legends import legend_on_top, room_px
-from .planner_names import ROW_HEIGHT, name_planners
+from .colours import GREY, IDLE, MISSES, PALETTE, text_on
+from .legends import CAMERA_PX, Entry, add_legend
+from .planner_names import ABOVE_PX, BAR, ROW_HEIGHT, name_planners
 
 BEST, NEEDED, MORE, BROKEN = PALETTE[2], PALETTE[0], IDLE, "#D9D9D9"
 
-TEXT_PX = 118
-"""Right of the longest bar: what a plan costs, and how much that is above the bound."""
+MEANINGS = (
+    Entry("as cheap as any plan can be", BEST),
+    Entry("what any plan must cost", NEEDED),
+    Entry("more than needed", MORE),
+    Entry("does not hold", MISSES, "□"),
+)
 
-LINE_PX = 18
+LINE_PX = 20
 """Above the first bar: what the line says."""
+
+AXIS_PX = 55
+"""Below the last: what the axis says."""
+
+RIGHT_PX = 16
+"""For the half of the last figure of the axis."""
 
 
 def gap_chart(comparison: Comparison) -> go.Figure:
@@ -37,7 +47,9 @@ def gap_chart(comparison: Comparison) -> go.Figure:
     dearer = [plan for plan in comparison.plans if gaps.get(plan.planner, 0.0) > SAME]
     figure = go.Figure()
     if best:
-        _add_bars(figure, "as cheap as any plan can be", BEST, best, [f"★ {_usd(plan)}" for plan in best])
+        said = [f"★ {_usd(plan)}" for plan in best]
+        _add_bars(figure, "as cheap as any plan can be", BEST, best, said)
+        _say(figure, best, said, BEST)
     if dearer:
         said = [f"{_usd(plan)}, +{100 * gaps[plan.planner]:.1f} %" for plan in dearer]
         _add_bars(figure, "more than needed", MORE, dearer, said)
@@ -47,21 +59,23 @@ def gap_chart(comparison: Comparison) -> go.Figure:
             y=[plan.planner for plan in dearer],
             x=[bound] * len(dearer),
             marker={"color": NEEDED},
-            legendrank=NEXT,  # before the rest, over which it is drawn
             hovertemplate="%{y}: at least $%{x:,.2f} per hour is needed<extra></extra>",
         )
+        _say(figure, dearer, said, NEEDED)
     if broken:
-        _add_broken(figure, broken, bound)
+        _add_broken(figure, broken)
     drawn = [plan for plan in comparison.plans if plan.planner in gaps or plan in broken]
     highest = max([plan.cost_per_hour or 0.0 for plan in drawn], default=1.0)
-    _add_bound(figure, bound, is_right=bound > highest / 2)
-    legend_px = room_px(len(figure.data), 1)
     order = [plan.planner for plan in drawn]
+    _add_bound(figure, bound, len(order), is_right=bound > highest / 2)
+    foot_px = add_legend(
+        figure, [one for one in MEANINGS if one.name in {bar.name for bar in figure.data}], axis_px=AXIS_PX
+    )
+    top_px = CAMERA_PX + LINE_PX + ABOVE_PX
     figure.update_layout(
         barmode="overlay",
-        height=legend_px + LINE_PX + 50 + ROW_HEIGHT * len(order),
-        margin={"l": 10, "r": 150 if broken else TEXT_PX, "t": legend_px + LINE_PX, "b": 50},
-        legend=legend_on_top(traceorder="normal", xref="container"),
+        height=top_px + AXIS_PX + foot_px + ROW_HEIGHT * len(order),
+        margin={"l": 10, "r": RIGHT_PX, "t": top_px, "b": AXIS_PX + foot_px},
         xaxis={
             "title": "USD per hour",
             "tickprefix": "$",
@@ -72,7 +86,6 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         },
         yaxis={
             "autorange": "reversed",
-            "automargin": True,
             "fixedrange": True,
             "categoryorder": "array",
             "categoryarray": order,
@@ -80,10 +93,6 @@ def gap_chart(comparison: Comparison) -> go.Figure:
     )
     name_planners(figure, order)
     return figure
-
-
-FIRST, NEXT, REST = 1, 2, 3
-"""Places in the legend, which are others than the order of drawing."""
 
 
 def _usd(plan: Plan) -> str:
@@ -97,31 +106,53 @@ def _add_bars(figure: go.Figure, name: str, colour: str, plans: Sequence[Plan], 
         y=[plan.planner for plan in plans],
         x=[plan.cost_per_hour for plan in plans],
         marker={"color": colour},
-        legendrank=FIRST if colour == BEST else REST,
         text=said,
-        textposition="outside",
-        cliponaxis=False,
+        textposition="none",
         hovertemplate="%{y}: %{text}<extra></extra>",
     )
 
 
-def _add_bound(figure: go.Figure, bound: float, *, is_right: bool) -> None:
-    """Draws the line that no plan's cost is left of; its words are on the side that has more room."""
+def _say(figure: go.Figure, plans: Sequence[Plan], said: Sequence[str], colour: str) -> None:
+    """Writes on bars where they begin, on a ground of a colour, as a bar may be shorter than what is said."""
+    for plan, text in zip(plans, said, strict=True):
+        figure.add_annotation(
+            text=text,
+            x=0,
+            xanchor="left",
+            xshift=4,
+            y=plan.planner,
+            showarrow=False,
+            bgcolor=colour,
+            borderpad=1,
+            font={"color": text_on(colour)},
+        )
+
+
+def _add_bound(figure: go.Figure, bound: float, rows: int, *, is_right: bool) -> None:
+    """Draws the line that no plan's cost is left of, over bars and not names; its words are where there is room."""
     if not bound:
         return
-    figure.add_vline(
+    for row in range(rows):
+        ends = {"y0": row - BAR / 2 - OVER, "y1": row + BAR / 2 + OVER}
+        figure.add_shape(type="line", x0=bound, x1=bound, **ends, line={"color": GREY, "width": 2})
+    figure.add_annotation(
+        text=f"proven: not below ${bound:,.2f}",
         x=bound,
-        line={"color": GREY, "width": 2},
-        annotation={
-            "text": f"proven: not below ${bound:,.2f}",
-            "y": 1.0,
-            "yanchor": "bottom",
-            "xanchor": "right" if is_right else "left",
-        },
+        xanchor="right" if is_right else "left",
+        y=1.0,
+        yref="paper",
+        yanchor="bottom",
+        yshift=ABOVE_PX,
+        showarrow=False,
     )
 
 
-def _add_broken(figure: go.Figure, broken: Sequence[Plan], bound: float) -> None:
+OVER = 0.08
+"""Parts of a row by which the line is longer than a bar is high."""
+
+
+def _add_broken(figure: go.Figure, broken: Sequence[Plan]) -> None:
+    late = [(plan, missed_slos(plan)) for plan in broken]
     figure.add_bar(
         name="does not hold",
         orientation="h",
@@ -133,25 +164,19 @@ def _add_broken(figure: go.Figure, broken: Sequence[Plan], bound: float) -> None
             "pattern": {"shape": "/", "fgcolor": MISSES},
         },
         customdata=[_missing(plan) for plan in broken],
+        textposition="none",
         hovertemplate="%{y}: $%{x:,.2f} per hour, but %{customdata}<extra></extra>",
     )
-    for plan in broken:
-        figure.add_annotation(
-            x=max(plan.cost_per_hour or 0.0, bound),  # not over the line
-            y=plan.planner,
-            text=f"{_usd(plan)}, does not hold:<br>{_missing(plan, in_short=True)}",
-            align="left",
-            showarrow=False,
-            xanchor="left",
-            xshift=4,
-        )
+    # Whom it makes late, and by how much, takes more room than a phone has.
+    said = [f"{_usd(plan)}, {len(missed) or 'does not hold'}{' late' if missed else ''}" for plan, missed in late]
+    _say(figure, broken, said, BROKEN)
 
 
-def _missing(plan: Plan, *, in_short: bool = False) -> str:
+def _missing(plan: Plan) -> str:
     missed = missed_slos(plan)
     if not missed:
         return "gives away more than there is"
     worst = max(missed.values())
     excess = f"{worst:.0%}" if worst >= 0.01 else f"{worst:.1%}"
-    services = "" if in_short else " service" if len(missed) == 1 else " services"
+    services = " service" if len(missed) == 1 else " services"
     return f"{len(missed)}{services} late, by up to {excess}"

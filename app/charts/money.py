@@ -9,7 +9,10 @@ from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
-from .planner_names import ROW_HEIGHT, name_planners
+from .planner_names import ABOVE_PX, ROW_HEIGHT, name_planners
+
+TOP_PX, AXIS_PX = room_px(5, 2) + ABOVE_PX, 55
+"""Above the first row, with a legend that has the hatchings, and below the last."""
 
 PARTS = (
     ("useful", "useful work", PALETTE[2], ""),
@@ -44,11 +47,11 @@ def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) 
         )
     figure.update_layout(
         barmode="stack",
-        height=80 + room_px(5, 2) + ROW_HEIGHT * len(own),
-        margin={"l": 10, "r": 10, "t": room_px(5, 2), "b": 40},
+        height=TOP_PX + AXIS_PX + ROW_HEIGHT * len(own),
+        margin={"l": 10, "r": 10, "t": TOP_PX, "b": AXIS_PX},
         legend=legend_on_top(traceorder="normal"),
         xaxis={"title": "USD per hour", "tickprefix": "$", "fixedrange": True},
-        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True},
     )
     name_planners(figure, names, {name: plan.planner for name, plan in zip(names, own, strict=True)})
     return figure

@@ -1,4 +1,7 @@
-"""Names of planners beside bars: what people call them, and below it, in small, what commands and files do."""
+"""
+Names of planners above their bars, which have all of a narrow page's width then: what people call them, and beside it,
+in small, what commands and files do.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,26 +11,43 @@ from sliceplan.solver.wording.planner_words import plain_name
 
 from .texts import in_chart
 
-ROW_HEIGHT = 36
-"""Pixels that the two lines of a name take."""
+ROW_HEIGHT = 44
+"""Pixels that a bar takes with its name above it."""
+
+BAR = 0.42
+"""Part of a row that its bar takes, in the middle of it."""
+
+ABOVE_PX = 8
+"""What the first name needs above the rows."""
 
 
 def name_planners(figure: go.Figure, planners: Iterable[str], after: Mapping[str, str] | None = None) -> None:
     """
-    Puts the two lines in the place of the names on the vertical axis.
+    Puts the names above the bars, in place of those on the vertical axis.
 
     Parameters
     ----------
     after
         Place on the axis -> planner, where they differ.
     """
-    places = list(planners)
     own = after or {}
-    figure.update_yaxes(tickvals=places, ticktext=[_two_lines(place, own.get(place, place)) for place in places])
+    for place in planners:
+        figure.add_annotation(
+            text=_in_a_line(place, own.get(place, place)),
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=place,
+            yanchor="bottom",
+            yshift=BAR * ROW_HEIGHT / 2,
+            showarrow=False,
+        )
+    figure.update_yaxes(showticklabels=False, ticks="", showgrid=False)
+    figure.update_layout(bargap=1 - BAR)
 
 
-def _two_lines(place: str, planner: str) -> str:
+def _in_a_line(place: str, planner: str) -> str:
     plain = plain_name(planner)
     if plain == planner:
         return in_chart(place)
-    return f'{in_chart(plain)}<br><span style="font-size:9px">{in_chart(place)}</span>'
+    return f'{in_chart(plain)} <span style="font-size:9px">{in_chart(place)}</span>'

@@ -6,6 +6,7 @@ Dashed lines extrapolate or, over batch sizes, were estimated from another GPU t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import unescape
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from sliceplan.solver.performance.prediction import predict
 from sliceplan.solver.performance.saturating import batch_time_ms
 
 from .colours import GREY, PALETTE
-from .legends import legend_at_the_foot, room_px
+from .legends import Entry, add_legend
 from .texts import in_chart, shortened
 
 Figure = Literal["latency", "throughput"]
@@ -31,7 +32,7 @@ UNITS: dict[Figure, str] = {"latency": "latency of a batch (ms)", "throughput": 
 
 STAR = {"symbol": "star", "size": 15, "color": "#D55E00", "line": {"color": "#FFFFFF", "width": 1}}
 
-HEIGHT = 404
+HEIGHT, AXIS_PX = 340, 60
 
 CAMERA_PX = 34
 """Above a picture, where the button that saves it stands: no line runs below it."""
@@ -104,9 +105,7 @@ def batches_chart(
     _add_marks(chart, [mark.batch for mark in here], here, figure)
     chart.update_layout(_layout("batch size (log scale)", UNITS[figure]))
     chart.update_xaxes(type="log", tickvals=_powers(1024), ticktext=[str(power) for power in _powers(1024)])
-    if figure == "latency":
-        _add_slos(chart, slo_ms or {}, here)
-    return chart
+    return _with_legend(chart, _add_slos(chart, slo_ms or {}, here) if figure == "latency" else [])
 
 
 def shares_chart(
@@ -156,9 +155,7 @@ def shares_chart(
     here = [mark for mark in marks if mark.sm_percent is not None]
     _add_marks(chart, [mark.sm_percent or 0.0 for mark in here], here, figure)
     chart.update_layout(_layout("share of the GPU (%)", UNITS[figure]))
-    if figure == "latency":
-        _add_slos(chart, slo_ms or {}, here)
-    return chart
+    return _with_legend(chart, _add_slos(chart, slo_ms or {}, here) if figure == "latency" else [])
 
 
 def batches_surface(profile: Profile, processes: int, figure: Figure, marks: Iterable[PredictionEvidence]) -> go.Figure:
@@ -288,33 +285,34 @@ def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[Prediction
         )
 
 
-def _add_slos(chart: go.Figure, slo_ms: Mapping[str, float], marks: Sequence[PredictionEvidence]) -> None:
-    """Draws the tightest SLOs, and no more of the latencies above all that matters than leaves these to be seen."""
+def _add_slos(chart: go.Figure, slo_ms: Mapping[str, float], marks: Sequence[PredictionEvidence]) -> list[Entry]:
+    """
+    Draws the tightest SLOs, and no more of the latencies above all that matters than leaves these to be seen.
+
+    Returns what the legend says of them: beside the lines, curves would run through it.
+    """
     names: dict[float, list[str]] = {}
     for service, own in sorted(slo_ms.items(), key=lambda one: one[1]):
         names.setdefault(own, []).append(service)
     drawn = list(names.items())[:MOST_SLOS]
     if not drawn:
-        return
+        return []
+    entries: list[Entry] = []
     for own, services in drawn:
         more = f" and {len(services) - 1} more" if len(services) > 1 else ""
-        chart.add_hline(
-            y=own,
-            line={"color": GREY, "width": 2, "dash": "dash"},
-            annotation={
-                "text": f"SLO of {in_chart(shortened(services[0], MOST_LETTERS))}{more}: {own:g} ms",
-                "xanchor": "left",
-                "x": 0,
-                "yanchor": "bottom",
-                "yshift": -2,
-            },
-        )
+        dash, sign = LINES[len(entries)]
+        chart.add_hline(y=own, line={"color": GREY, "width": 2, "dash": dash})
+        entries.append(Entry(f"SLO of {shortened(services[0], MOST_LETTERS)}{more}: {own:g} ms", GREY, sign))
     latencies = [float(y) for trace in chart.data for y in trace.y]
     matters = max([drawn[-1][0], *(mark.latency_ms for mark in marks)])
     chart.update_yaxes(range=[0, min(ABOVE * matters, max(1.05 * max(latencies, default=0.0), 1.15 * matters))])
+    return entries
 
 
-MOST_SLOS = 2
+LINES = (("dash", "╌"), ("dot", "┈"))
+"""Of SLOs, and what the legend shows of them."""
+
+MOST_SLOS = len(LINES)
 """Level lines in a picture."""
 
 MOST_LETTERS = 24
@@ -334,6 +332,24 @@ def _mark_words(mark: PredictionEvidence) -> str:
     return "<br>".join(lines)
 
 
+def _with_legend(chart: go.Figure, of_slos: Sequence[Entry]) -> go.Figure:
+    """Returns the picture with room for the legend of its lines and marks, once each, and of its SLOs."""
+    entries: dict[str, Entry] = {}
+    for trace in chart.data:
+        marks = trace.mode != "lines"
+        sign = SIGNS.get(trace.marker.symbol, "●") if marks else "╌" if trace.line.dash == "dash" else "━"
+        colour = trace.marker.color if marks else trace.line.color
+        entries.setdefault(trace.name, Entry(unescape(trace.name), colour, sign))
+    foot_px = add_legend(chart, [*entries.values(), *of_slos], axis_px=AXIS_PX)
+    margin = chart.layout.margin
+    chart.update_layout(height=chart.layout.height + foot_px, margin={"b": margin.b + foot_px})
+    return chart
+
+
+SIGNS = {"star": "★", "x": "✖"}
+"""Of marks in the legend."""
+
+
 def _powers(most: int) -> list[int]:
     return [2**i for i in range(most.bit_length()) if 2**i <= most]
 
@@ -341,8 +357,7 @@ def _powers(most: int) -> list[int]:
 def _layout(x: str, y: str) -> dict[str, Any]:
     return {
         "height": HEIGHT,
-        "margin": {"l": 10, "r": 10, "t": CAMERA_PX, "b": 40 + room_px(6, 2)},
-        "legend": legend_at_the_foot(),
+        "margin": {"l": 10, "r": 10, "t": CAMERA_PX, "b": AXIS_PX},
         "xaxis": {"title": x, "fixedrange": True},
         "yaxis": {"title": y, "fixedrange": True, "rangemode": "tozero", "automargin": True},
         "hovermode": "closest",

@@ -11,8 +11,10 @@ from sliceplan.solver.model.transition import Transition, TransitionGpu
 
 from .colours import FREE, GREY, SERVICES, mixed, text_on
 from .extents import extents_of
+from .gpu_bars import names_for
+from .legends import Entry, add_legend
 from .service_colours import service_colours
-from .texts import in_chart, letters_of
+from .texts import in_chart, shortened
 
 GREYED = 0.65
 """Part of grey in the colour of what stays as it is."""
@@ -20,10 +22,8 @@ GREYED = 0.65
 MOST_IN_LEGEND = 24
 """Most services that get a legend; more than that are named on hover only."""
 
-LEGEND_ROW_PX = 20
-
-IN_LEGEND_ROW = 5
-"""Services beside each other in the legend, about."""
+TOP_PX = 50
+"""For the camera in the corner, and what each side is called."""
 
 LETTERS = 50
 """Letters that fit on a whole GPU, about."""
@@ -39,6 +39,7 @@ class _Piece:
     width: float
     service: str | None
     """None: it is kept free."""
+    name: str
     label: str
     hover: str
     stays: bool
@@ -69,26 +70,27 @@ def side_by_side_chart(
         Leave out the GPUs on which everything stays as it is.
     """
     rows, sides = _rows(transition, old, assigned, only_changed)
-    services = sorted({piece.service for side in sides for piece in side if piece.service is not None})
-    numbers = service_colours(services, assigned) if colours is None else colours
+    found = sorted({piece.service for side in sides for piece in side if piece.service is not None})
+    numbers = service_colours(found, assigned) if colours is None else colours
+    services = [name for name in numbers if name in set(found)]
     of_service = {name: SERVICES[numbers[name]] for name in services}
     figure = go.Figure()
     row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
-    # A legend of hundreds says nothing, and each trace takes the browser time.
-    has_legend = len(services) <= MOST_IN_LEGEND
-    for service in (*services, None) if has_legend else ():
-        own = tuple([piece for piece in side if piece.service == service] for side in sides)
-        _add_bars(figure, own, in_chart(service or "kept free"), of_service, row_px, in_legend=True)
-    if not has_legend:
-        _add_bars(figure, sides, in_chart(services[0]), of_service, row_px, in_legend=False)
-    top = 40 + (LEGEND_ROW_PX * -(-(len(services) + 1) // IN_LEGEND_ROW) if has_legend else 0)
+    # A legend of hundreds says nothing.
+    legend = services if len(services) <= MOST_IN_LEGEND else []
+    entries = [Entry(name, of_service[name], key=str(key)) for key, name in enumerate(legend, start=1)]
+    for axis, pieces in zip(("x", "x2"), sides, strict=True):
+        if pieces:
+            figure.add_trace(_bars(pieces, of_service, {one.name: one.key for one in entries}, axis, row_px))
+    if any(piece.service is None for side in sides for piece in side):
+        entries.append(Entry("kept free", FREE))
+    foot_px = add_legend(figure, entries, with_keys=True)
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
     figure.update_layout(
         barmode="overlay",
         bargap=0.14,
-        height=20 + top + row_px * max(len(rows), 1),
-        margin={"l": 10, "r": 10, "t": top, "b": 10},
-        legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
+        height=TOP_PX + foot_px + row_px * max(len(rows), 1),
+        margin={"l": 10, "r": 10, "t": TOP_PX, "b": foot_px},
         xaxis={**hidden, "domain": [0, 0.485]},
         xaxis2={**hidden, "domain": [0.515, 1]},
         yaxis={
@@ -102,12 +104,10 @@ def side_by_side_chart(
             "zeroline": False,
         },
         uniformtext={"minsize": 9, "mode": "hide"},
-        annotations=[
-            {"text": f"<b>{text}</b>", "xref": ref, "x": 0, "xanchor": "left", "yref": "paper", "y": 1}
-            | {"yanchor": "bottom", "showarrow": False}
-            for text, ref in (("runs today", "x domain"), ("runs next", "x2 domain"))
-        ],
     )
+    for text, ref in (("runs today", "x domain"), ("runs next", "x2 domain")):
+        place = {"xref": ref, "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom"}
+        figure.add_annotation(text=f"<b>{text}</b>", showarrow=False, **place)
     return figure
 
 
@@ -131,30 +131,12 @@ def _rows(transition: Transition, old: Plan, assigned: Plan, only_changed: bool)
     return rows, (was_there, will_be_there)
 
 
-def _add_bars(
-    figure: go.Figure,
-    sides: Sequence[Sequence[_Piece]],
-    name: str,
-    colours: Mapping[str, str],
-    row_px: int,
-    *,
-    in_legend: bool,
-) -> None:
-    """Adds the partitions of both sides; of a legend's two traces the first names them."""
-    # That in which something changes comes first, so that the colour in the legend is the full one.
-    own = [(axis, pieces) for axis, pieces in zip(("x", "x2"), sides, strict=True) if pieces]
-    for axis, pieces in sorted(own, key=lambda one: all(piece.stays for piece in one[1])):
-        figure.add_trace(_bars(pieces, name, colours, axis, row_px).update(showlegend=in_legend))
-        in_legend = False
-
-
-def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis: str, row_px: int) -> go.Bar:
-    # A trace's name shows the colour of its first bar.
-    pieces = sorted(pieces, key=lambda piece: piece.stays)
+def _bars(
+    pieces: Sequence[_Piece], colours: Mapping[str, str], keys: Mapping[str, str], axis: str, row_px: int
+) -> go.Bar:
     looks = [_colours(piece, colours) for piece in pieces]
+    has_text = row_px > 16
     return go.Bar(
-        name=name,
-        legendgroup=name,
         xaxis=axis,
         orientation="h",
         y=[piece.row for piece in pieces],
@@ -166,14 +148,15 @@ def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis:
             "color": [colour for colour, _ in looks],
             "line": {"color": "rgba(127,127,127,0.6)", "width": 1},
         },
-        text=[piece.label if row_px > 16 else "" for piece in pieces],
+        text=[piece.label if has_text else "" for piece in pieces],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
         textfont={"color": [text for _, text in looks]},
         constraintext="inside",
-        customdata=[piece.hover for piece in pieces],
-        hovertemplate="%{customdata}<extra></extra>",
+        hovertext=[piece.hover for piece in pieces],
+        hovertemplate="%{hovertext}<extra></extra>",
+        **(names_for([(piece.name, keys.get(piece.service or "", "")) for piece in pieces]) if has_text else {}),
     )
 
 
@@ -191,8 +174,7 @@ def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
     for i, (partition, extent) in enumerate(zip(gpu.partitions, extents_of(gpu), strict=True)):
         services = list(dict.fromkeys(served.workload for served in partition.serves))
         name = ", ".join(services) or "kept free"
-        fits = max(letters_of(name), len(extent.size)) <= LETTERS * extent.width
-        label = f"{in_chart(name)}<br>{extent.size}" if fits else ""
+        label = f"{in_chart(shortened(name, int(LETTERS * extent.width)))}<br>{extent.size}"
         hover = "<br>".join(
             [
                 f"<b>{in_chart(name)}</b>",
@@ -205,5 +187,5 @@ def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
             ]
         )
         service = services[0] if services else None
-        found.append(_Piece(row, extent.start, extent.width, service, label, hover, i in stays))
+        found.append(_Piece(row, extent.start, extent.width, service, in_chart(name), label, hover, i in stays))
     return found

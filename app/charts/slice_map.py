@@ -18,7 +18,6 @@ COLOURS = {
     SliceState.FREE: FREE_ROOM,
     SliceState.OUT_OF_REACH: WASTED,
 }
-TEXT_FITS = 0.1
 
 
 def slice_map(gpus: Sequence[PlannedGpu]) -> Figure:
@@ -59,6 +58,11 @@ def _partition(gpu: PlannedGpu, partition: Partition, extent: Extent, with_text:
     state = SliceState.USED if partition.serves else SliceState.KEPT_FREE
     services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
     colour = COLOURS[state]
-    text = extent.size if with_text and extent.width >= TEXT_FITS else ""
     hover = f"{gpu.id}, {extent.size}<br>{state}: {in_chart(services)}"
-    return Bar(gpu.id, extent.start, extent.width, hover, Look(colour, text=text, text_colour=text_on(colour)))
+    return Bar(gpu.id, extent.start, extent.width, hover, size_look(colour, extent.size if with_text else ""))
+
+
+def size_look(colour: str, size: str) -> Look:
+    """Returns how a partition looks that says its size, or where that has no room its first part, as 1g of 1g.10gb."""
+    short = size.partition(".")[0] if "g." in size else size.removesuffix(" %")
+    return Look(colour, text=size, text_colour=text_on(colour), name=size, key=short if size else "")

@@ -10,7 +10,7 @@ from sliceplan.solver.model.transition import Transition, TransitionStep
 from sliceplan.solver.wording.transition_text import duration, shortfall_in_words, step_in_words
 
 from .colours import MISSES
-from .legends import CAMERA_PX, legend_below_camera
+from .legends import Entry, add_legend
 from .texts import in_chart
 
 KINDS = {
@@ -37,8 +37,14 @@ HATCHED_PX = 14
 LABEL_PX = 14
 """Height that the name of a GPU takes."""
 
+TOP_PX = 50
+"""For the camera in the corner, and the axis."""
+
 LEAST_WIDTH = 1 / 300
-"""Part of the axis that a bar takes at least, so that a step of no length is seen."""
+"""Part of the axis that a bar takes at least where there is room, so that a step of no length is seen."""
+
+PRESSED = 3
+"""How many times narrower it may be where the next bar of its lane begins."""
 
 
 def steps_chart(transition: Transition, window: tuple[float, float] | None = None) -> go.Figure:
@@ -56,7 +62,7 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
     rows = [gpu.name for gpu in transition.gpus if gpu.name in active]
     lane_px = _lane_px(steps, len(rows))
     least = LEAST_WIDTH * max(until - since, 1.0)
-    at, middles, height = _places(steps, rows, least, -(-LABEL_PX // lane_px))
+    at, widths, middles, height = _places(steps, rows, least, -(-LABEL_PX // lane_px))
     by_id = {step.id: step for step in transition.steps}
     figure = go.Figure()
     for kind, (colour, words) in KINDS.items():
@@ -66,7 +72,7 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
                 orientation="h",
                 y=[at[step.id] for step in own],
                 base=[step.starts_s for step in own],
-                x=[max(step.ends_s - step.starts_s, least) for step in own],
+                x=[widths[step.id] for step in own],
                 width=0.9,
                 marker={"color": colour, **_outlines(own, hatched=lane_px >= HATCHED_PX)},
                 customdata=[_hover(step, by_id) for step in own],
@@ -75,12 +81,11 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
     top = _add_shortfalls(figure, transition, (since, until), -(-LABEL_PX // lane_px))
     if top < 0:
         middles, rows = [(top - 1 - BETWEEN) / 2, *middles], ["below its rate", *rows]
-    height_px = int(130 + CAMERA_PX + lane_px * (height - top))
+    foot_px = add_legend(figure, _entries(steps))
     figure.update_layout(
         barmode="overlay",
-        height=height_px,
-        margin={"l": 10, "r": 10, "t": 70 + CAMERA_PX, "b": 10},
-        legend=legend_below_camera(height_px),
+        height=int(TOP_PX + foot_px + lane_px * (height - top + 1)),
+        margin={"l": 10, "r": 10, "t": TOP_PX, "b": foot_px},
         xaxis=time_axis(since, until),
         yaxis={
             "range": [height, top - BETWEEN],
@@ -148,23 +153,41 @@ def lanes(spans: Iterable[tuple[float, float]]) -> list[int]:
 def _lane_px(steps: Sequence[TransitionStep], rows: int) -> int:
     """Returns the height of a bar: as much as is readable for few steps, and little for thousands."""
     lanes_about = rows + len(steps) // 5
-    return 20 if lanes_about <= 40 else 14 if lanes_about <= 100 else 8 if lanes_about <= 250 else 5
+    return 20 if lanes_about <= 20 else 14 if lanes_about <= 100 else 8 if lanes_about <= 250 else 5
+
+
+def _entries(steps: Sequence[TransitionStep]) -> list[Entry]:
+    kinds = {step.kind for step in steps}
+    entries = [Entry(words, colour) for kind, (colour, words) in KINDS.items() if kind in kinds]
+    return entries + [Entry("the GPU is reset", MISSES, "□")] * any(step.needs_reset for step in steps)
 
 
 def _places(
     steps: Sequence[TransitionStep], rows: Sequence[str], least: float, least_lanes: int
-) -> tuple[dict[int, float], list[float], float]:
-    """Returns the height of each step by its id, the middle of each row, and the height of all, in lanes."""
+) -> tuple[dict[int, float], dict[int, float], list[float], float]:
+    """
+    Returns the height of each step by its id, in lanes, how long its bar is (s), the middle of each row, and the height
+    of all.
+
+    A step's bar is as long as is seen, or as there is room until the next one in its lane, and never shorter than it
+    lasts: a service starts in the lane in which its instance was made a moment before.
+    """
     at: dict[int, float] = {}
+    widths: dict[int, float] = {}
     middles, top = [], 0.0
     for name in rows:
         own = [step for step in steps if step.gpu == name]
-        taken = lanes((step.starts_s, max(step.ends_s, step.starts_s + least)) for step in own)
+        taken = lanes((step.starts_s, max(step.ends_s, step.starts_s + least / PRESSED)) for step in own)
+        begins: dict[int, float] = {}
+        for step, lane in zip(reversed(own), reversed(taken), strict=True):
+            room = begins.get(lane, math.inf) - step.starts_s
+            widths[step.id] = max(step.ends_s - step.starts_s, min(least, room))
+            begins[lane] = step.starts_s
         used = max([*taken, least_lanes - 1]) + 1
         at |= {step.id: top + lane for step, lane in zip(own, taken, strict=True)}
         middles.append(top + (used - 1) / 2)
         top += used + BETWEEN
-    return at, middles, max(top - BETWEEN, 1.0)
+    return at, widths, middles, max(top - BETWEEN, 1.0)
 
 
 def _add_shortfalls(figure: go.Figure, transition: Transition, window: tuple[float, float], least_lanes: int) -> float:

@@ -9,7 +9,7 @@ from sliceplan.solver.metrics.slice_map import SliceState, slices_of
 from sliceplan.solver.model.plan import PlannedGpu
 
 from .colours import FREE_ROOM, IDLE, PALETTE, WASTED, text_on
-from .legends import legend_on_top, room_px
+from .legends import CAMERA_PX, Entry, add_legend
 
 COMPUTE, MEMORY = "compute", "memory"
 
@@ -22,7 +22,7 @@ COLOURS = {
 }
 """By what a part of a bar is."""
 
-ROW_PX = 46
+ROW_PX, AXIS_PX = 46, 30
 
 LEAST_TEXT = 0.1
 """Part of a bar from which on it says how much it is; a thinner one says so when it is pointed at."""
@@ -61,11 +61,11 @@ def used_parts_chart(rows: dict[str, dict[str, float]]) -> go.Figure:
             textfont={"color": text_on(COLOURS[name]) if COLOURS[name].startswith("#") else None},
             hovertemplate="%{y}: %{x:.1f} % " + name + "<extra></extra>",
         )
+    foot_px = add_legend(figure, [Entry(name, COLOURS[name]) for name in names], axis_px=AXIS_PX)
     figure.update_layout(
         barmode="stack",
-        height=room_px(len(names), 2) + 40 + ROW_PX * len(rows),
-        margin={"l": 10, "r": 20, "t": room_px(len(names), 2), "b": 40},
-        legend=legend_on_top(traceorder="normal"),
+        height=CAMERA_PX + AXIS_PX + foot_px + ROW_PX * len(rows),
+        margin={"l": 10, "r": 20, "t": CAMERA_PX, "b": AXIS_PX + foot_px},
         xaxis={"range": [0, 100], "ticksuffix": " %", "fixedrange": True, "showgrid": False},
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
         bargap=0.25,

@@ -90,8 +90,8 @@
     for (const [text, box, name, key] of found) {
       const room = box.width - 2 * BESIDE_PX;
       const [line, px, isKey] = lineFor(plain(name), plain(key), room, family);
-      const size = plain(text.dataset.unformatted?.split(BREAK).at(-1) ?? "");
-      const lines = [line, size].filter((one) => one && widthOf(one, px, family) <= room + BESIDE_PX);
+      const [, size = ""] = (text.dataset.unformatted ?? "").split(BREAK);
+      const lines = [line, plain(size)].filter((one) => one && widthOf(one, px, family) <= room + BESIDE_PX);
       write(text, box, lines.slice(0, box.height >= LINE * px * 2 ? 2 : 1), px);
       hasKey ||= isKey;
     }

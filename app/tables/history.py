@@ -103,18 +103,38 @@ MOST_SAID = 2
 
 def _in_words(change: Change, labels: Mapping[str, str]) -> str:
     table, *place = change.path
-    entry = labels.get(place[0], place[0]) if table == "workloads" and place else ".".join(place[:1])
     if change.kind == "reordered":
         return f"{'services' if table == 'workloads' else table}: another order"
-    if table == "settings" and place:
-        known = SETTINGS.get(place[0])
-        entry = known.text if known else place[0]
-    elif len(place) > 1:
-        known = CALLED.get(table, {}).get(place[1])
-        entry = f"{entry}, {known.text if known else place[1]}"
+    if table == "workloads" and place:
+        place[0] = labels.get(place[0], place[0])
+    entry = _entry(table, place)
     if change.kind in ("added", "removed"):
         return f"{entry or table} {change.kind}"
     return f"{entry or table}: {_cell(change, change.old)} → {_cell(change, change.new)}"
+
+
+def _entry(table: str, place: Sequence[str]) -> str:
+    """Returns what is changed of a table of a problem, called as the page calls it."""
+    if table == "settings" and place:
+        known = SETTINGS.get(place[0])
+        return ", ".join([known.text if known else place[0], *place[1:]])
+    if len(place) > 1:
+        known = CALLED.get(table, {}).get(place[1])
+        return ", ".join([place[0], known.text if known else place[1], *place[2:]])
+    return place[0] if place else ""
+
+
+def where_in_words(path: Sequence[str]) -> str:
+    """Returns the place of a change, called as the page calls it; services are in it as people call them."""
+    table, *place = path
+    if len(place) == 1 and table in ENTRIES:
+        return f"{ENTRIES[table]} {place[0]}"
+    return _entry(table, place) or WHOLE.get(table, table)
+
+
+ENTRIES = {"workloads": "service", "fleet": "GPU type"}
+WHOLE = {"workloads": "services", "fleet": "fleet", "name": "name of the problem"}
+"""What tables, and what a problem has beside them, are called."""
 
 
 def _against(cost: VersionCost | None, was: VersionCost | None) -> str:
@@ -181,7 +201,7 @@ def changes_table(changes: Iterable[Change]) -> pd.DataFrame:
     rows = [
         {
             "what": one.kind,
-            "where": ".".join(one.path),
+            "where": where_in_words(one.path),
             "before": "" if one.kind == "added" else _cell(one, one.old),
             "after": "" if one.kind == "removed" else _cell(one, one.new),
         }
@@ -194,7 +214,7 @@ def contests_table(contests: Iterable[Contest]) -> pd.DataFrame:
     """Returns a row for each place that two edits of one version changed, and differently."""
     rows = [
         {
-            "where": ".".join(one.path),
+            "where": where_in_words(one.path),
             "before": "" if one.mine.kind == "added" else _cell(one.mine, one.mine.old),
             "theirs": _outcome(one.theirs),
             "mine": _outcome(one.mine),
@@ -237,6 +257,8 @@ def _origin(version: Version) -> str:
 
 def _cell(change: Change, value: object) -> str:
     text = shown(value)
+    if change.path[0] == "settings" and (known := SETTINGS.get(change.path[-1])):
+        return known.values.get(text, text)
     return words_for_names(text) if change.path[-1] == "sharing" else text
 
 

@@ -73,7 +73,7 @@ def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
     photograph(page, "history")
     part(page, "Differences")
     choose(page, "Version before", "2 —")
-    expect(page.get_by_role("heading", name="From walk, version 2 to walk, version 4")).to_be_visible()
+    expect(page.get_by_role("heading", name="walk: from version 2 to version 4")).to_be_visible()
     look(page, "16-differences")
     part(page, "Plans")
     press(page, "Show it again")

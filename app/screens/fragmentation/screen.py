@@ -52,6 +52,9 @@ IN_NONE, OUT_OF_REACH = "In no partition", "Out of reach"
 
 EACH = {COMPUTE: "Compute of each GPU", MEMORY: "Memory of each GPU"}
 
+FEW_COLUMNS = 5
+"""Of a table of GPUs that are all cut by MIG: there, most of what fits has room in a line."""
+
 SAID = {
     COMPUTE: "A row is a GPU, its length all that its partitions could compute with (SMs, or cores of a CPU). Point at "
     "a partition for its service.",
@@ -227,7 +230,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
             },
             placeholder="",
-            wrapped={"one of these still fits": 210},
+            wrapped={"one of these still fits": 385 if len(table.columns) <= FEW_COLUMNS else 210},
             at_once=2,
         )
 

@@ -22,16 +22,16 @@ from sliceplan.solver.model.labels import labels_of_both
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.wording.shown_names import as_shown
 
-from .choosing import choose
+from .choosing import choose, choose_part
 from .plans import plan_words
 from .versions import version_words
 
-OF_VERSIONS, OF_PLANS = "Versions", "Plans"
+OF_VERSIONS, OF_PLANS = "Two versions", "Two plans"
 
 
 def show(session: Session, name: str) -> None:
     """Draws the tab."""
-    kind = choose(session, "history.compare", "Compare", [OF_VERSIONS, OF_PLANS])
+    kind = choose_part(session, "history.compare", [OF_VERSIONS, OF_PLANS])
     before, after = st.columns(2)
     with before:
         old_name = _choose_problem(session, "before", name)
@@ -51,7 +51,10 @@ def show(session: Session, name: str) -> None:
             return
         was, now = problem_at(store, old), problem_at(store, new)
         found = _called(changes(was, now), labels_of_both(was, now))
-        _show(f"From {old} to {new}", describe_changes(found), changes_table(found))
+        title = f"From {old} to {new}"
+        if old_name == new_name:
+            title = f"{old_name}: from version {old.number} to version {new.number}"
+        _show(title, describe_changes(found), changes_table(found))
         return
     with before:
         old_plan = _choose_plan(session, "before", old_name, 1)
@@ -68,6 +71,8 @@ def show(session: Session, name: str) -> None:
 def _choose_problem(session: Session, side: str, name: str) -> str:
     names = [one.name for one in problems(shared_store())]
     names = names if name in names else [name, *names]
+    if len(names) == 1:
+        return name
     # Another problem above begins a comparison within that one.
     return choose(session, f"history.{side}.problem.{name}", f"Problem {side}", names, start=name)
 

@@ -29,7 +29,7 @@ def plan_words(plan: SavedPlan) -> str:
     """Returns a plan in a line."""
     cost = "no cost known" if plan.cost_per_hour is None else f"${plan.cost_per_hour:,.2f} per hour"
     note = f": {plan.note}" if plan.note else ""
-    return f"{plan.id} — for version {plan.problem.number}, {plan.planner}, {cost}{note}"
+    return f"{plan.id} — version {plan.problem.number}, {cost}{note}"
 
 
 def _show_again(session: Session, plan: SavedPlan) -> None:

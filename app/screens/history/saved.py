@@ -79,7 +79,8 @@ def show_saved(session: Session, name: str, kind: Kind[SavedT], acts: Sequence[A
     by_id = {each.id: each for each in found}
     key = f"history.{one}.{name}"
     chosen = by_id[choose(session, key, one.title(), list(by_id), words=lambda number: kind.words(by_id[number]))]
-    *places, last = st.columns([1] * len(acts) + [1, BUTTONS - len(acts) - 1])[: len(acts) + 1]
+    buttons = st.container(key=f"beside_{several}")
+    *places, last = buttons.columns([1] * len(acts) + [1, BUTTONS - len(acts) - 1])[: len(acts) + 1]
     for place, act in zip(places, acts, strict=True):
         if place.button(act.label, key=act.key, width="stretch", help=act.help):
             attempt(partial(act.do, session, chosen))

@@ -51,7 +51,7 @@ def show(session: Session, name: str) -> None:
     )
     if said := differs.get(key.number):  # in the table there is no room for all of it
         st.caption(literal(f"Against the version before: {said}."))
-    opening, restoring, _ = st.columns([1, 1, 2])
+    opening, restoring, _ = st.container(key="beside_versions").columns([1, 1, 2])
     if opening.button(
         "Open in the tables", key="open_version", width="stretch", help="Undo brings back what the tables hold now"
     ):

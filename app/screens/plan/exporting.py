@@ -160,7 +160,9 @@ def _offer_instead(reasons_said: str, chosen: str) -> None:
         return
     with st.container(horizontal=True):
         for name in named:
-            st.button(f"Choose {name}", key=f"take_instead_{name}", on_click=_choose, args=(name,))
+            # Of a long name its beginning, which a phone has room for; what it names is chosen above then.
+            short = re.split(r" \(|, ", name)[0]
+            st.button(f"Choose {short}", key=f"take_instead_{name}", on_click=_choose, args=(name,))
 
 
 def _choose(name: str) -> None:
@@ -327,7 +329,7 @@ def _show(
     files = in_download(made)
     shown = st.selectbox("Look into", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
     text = files[shown]
-    st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300)
+    st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300, wrap_lines=True)
     if len(files) == 1:
         file_name = PurePath(shown).name
         label = f"Download {dated_name(problem.name, file_name)}"

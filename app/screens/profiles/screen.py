@@ -237,7 +237,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
         help="MPS processes of the model within one instance; the throughput is that of all of them together",
     )
     processes = usual if chosen is None else chosen
-    left, right = st.columns(2)
+    left, right = st.columns(2, vertical_alignment="bottom")  # legends differ in height
     with left:
         chart = batches_chart(profile, processes, "latency", here, _slos_ms(session, profile))
         show_picture(session, chart, "profile-latency")
@@ -274,7 +274,7 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
             f"{extent.min_batch} to {extent.max_batch}; dashed lines extrapolate. Lines are the model alone on its "
             "GPU; stars stand beside their neighbours in the plan, so they lie above."
         )
-    left, right = st.columns(2)
+    left, right = st.columns(2, vertical_alignment="bottom")  # legends differ in height
     with left:
         chart = shares_chart(profile, batches, "latency", here, _slos_ms(session, profile))
         show_picture(session, chart, "profile-share-latency")

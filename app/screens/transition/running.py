@@ -60,7 +60,7 @@ def choose_running(session: Session) -> None:
         )
     if running is not None:
         st.caption(_since(session, running))
-    take, clear = st.columns(2)
+    take, clear = st.container(key="beside_running").columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
     take.button(
         "Set this plan as what runs",

@@ -247,7 +247,7 @@ def test_a_service_has_one_colour_in_every_picture_of_a_plan():
     greyed = {name: mixed(SERVICES[number], GREY, GREYED) for name, number in numbers.items()}
     (bars, _) = figure.data
     shown = {
-        hover[3 : hover.index("</b>")]: colour for hover, colour in zip(bars.customdata, bars.marker.color, strict=True)
+        hover[3 : hover.index("</b>")]: colour for hover, colour in zip(bars.hovertext, bars.marker.color, strict=True)
     }
     assert shown == {name: greyed[name] for name in shown}
     assert len(shown) > len(SERVICES)

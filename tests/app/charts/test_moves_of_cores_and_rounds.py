@@ -27,7 +27,7 @@ def test_cores_that_change_are_a_step_of_their_own_and_drawn_as_a_change():
         steps_table(moves.transition)["what"][0] == f"{CPU}/0 2 cores from 8 on: move a here from 0 on, while it runs"
     )
     side_by_side = side_by_side_chart(moves.transition, old, moves.assigned)
-    said = [text for bar in side_by_side.data for text in bar.customdata or ()]
+    said = [text for bar in side_by_side.data for text in bar.hovertext]
     assert sum("changes" in text for text in said) == 2
     assert sum("stays as it is" in text for text in said) == 2
     (risk,) = moves.risks
@@ -40,7 +40,7 @@ def test_who_takes_turns_is_named_together():
     a, b = partition_of(None, "a", 10), partition_of(None, "b", 10)
     old, new = (plan_of(gpu_of("T4/0", in_turn(a, b, round_ms=round_ms))) for round_ms in (40.0, 50.0))
     moves = moves_between(old, new)
-    said = [text for bar in side_by_side_chart(moves.transition, old, moves.assigned).data for text in bar.customdata]
+    said = [text for bar in side_by_side_chart(moves.transition, old, moves.assigned).data for text in bar.hovertext]
     assert len(said) == 2
     assert all("<b>a, b</b>" in text and "changes" in text for text in said)
     assert {risk.workloads for risk in moves.risks if risk.what == "below its rate"} == {("a",), ("b",)}

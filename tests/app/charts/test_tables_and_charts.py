@@ -22,6 +22,7 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.wording.planner_words import plain_name
 from sliceplan.solver.wording.summary import plan_summary
 
 PROBLEM = problem_of(
@@ -112,7 +113,16 @@ def test_gap_bars_show_every_plan_and_which_is_proven_cheapest():
     assert dict(zip(dearer.y, dearer.text, strict=True))["parvagpu"] == "$13.72, +33.3 %"
     assert {*best.x, *needed.x} == {comparison.bound.cost_per_hour}
     assert set(best.y) | set(dearer.y) == {plan.planner for plan in comparison.plans}
-    assert [line.text for line in figure.layout.annotations] == ["proven: not below $10.29"]
+    said = [note.text for note in figure.layout.annotations]
+    assert "proven: not below $10.29" in said
+    named = {note.y: note.text for note in figure.layout.annotations if note.yanchor == "bottom" and note.y != 1}
+    assert {place: text.split("<")[0].strip() for place, text in named.items()} == {
+        plan.planner: plain_name(plan.planner) for plan in comparison.plans
+    }
+    assert all(text in said for bars in (best, dearer) for text in bars.text)
+    assert {one.name: one.colour for one in legend_of(figure)[0]} == {
+        bars.name: bars.marker.color for bars in (best, dearer, needed)
+    }
     table = comparison_table(comparison)
     assert list(table["planner"]) == [plan.planner for plan in comparison.plans]
     assert table.loc[0, "gap"] == 0

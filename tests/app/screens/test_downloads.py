@@ -144,16 +144,20 @@ def test_steps_for_mig_parted_leave_out_a_checkpoint_that_could_not_be_written_a
     assert page.code[-1].value.splitlines() == commands
 
 
+MOST_LETTERS = 40
+"""That a button of a phone has room for."""
+
+
 def test_what_holds_the_plan_instead_is_one_press_away():
     page = solved()
     page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
     instead = {one.label.removeprefix("Choose "): one for one in page.button if one.label.startswith("Choose ")}
     said = "".join(one.value for one in page.warning)
     assert instead
-    assert all(f"“{name}”" in said for name in instead)
+    assert all(f"“{name}" in said and len(name) < MOST_LETTERS for name in instead)
     name, button = next(iter(instead.items()))
     button.click().run()
-    assert page.selectbox(key="take_stack").value == name
+    assert page.selectbox(key="take_stack").value.startswith(name)
     assert not any("cannot be written" in one.value for one in page.warning)
 
 

@@ -33,7 +33,9 @@ from sliceplan.app.tables.history import (
     contests_table,
     plan_changes_table,
     versions_table,
+    where_in_words,
 )
+from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.api import solve
 from sliceplan.solver.differences.merging import merged
@@ -338,7 +340,7 @@ def test_any_two_plans_are_compared(saved):
     save_plan(store, other, problem=saved, author="ana", note="too few")
     switch(page, "history")
     part(page, "Differences")
-    page.selectbox(key="history_compare").set_value("Plans").run()
+    page.segmented_control(key="history_compare").set_value("Two plans").run()
     assert not page.exception
     table = next(one.value for one in page.dataframe if "before" in one.value.columns)
     assert {"figure", "GPUs", "moved"} <= set(table["what"])
@@ -439,6 +441,23 @@ def test_what_was_added_or_removed_has_one_side_only():
     assert (added["what"][0], added["before"][0]) == ("added", "")
     contests = contests_table(merged(DEMO, fewer, with_rate(DEMO, 5.0)).contests)
     assert (contests["mine"][0], contests["theirs"][0]) == ("removed", "5")
+
+
+def test_places_and_settings_that_differ_are_called_as_on_the_page():
+    other = with_rate(DEMO, 5.0).model_copy(
+        update={"settings": DEMO.settings.model_copy(update={"objective": "capacity", "headroom": 0.2})}
+    )
+    table = changes_table(changes(DEMO, other))
+    rows = {row["where"]: (row["before"], row["after"]) for row in table.to_dict("records")}
+    assert rows == {
+        "What to aim for": ("Fewest dollars", "Most requests on these GPUs"),
+        SETTINGS["headroom"].text: ("0", "0.2"),
+        f"{DEMO.workloads[0].name}, Rate (req/s)": (f"{DEMO.workloads[0].rate_rps:g}", "5"),
+    }
+    assert where_in_words(("workloads", "search")) == "service search"
+    assert where_in_words(("workloads",)) == "services"
+    assert where_in_words(("fleet", "T4", "nodes", "a")) == "T4, Nodes, a"
+    assert where_in_words(("prices",)) == "prices"
 
 
 def test_plans_that_are_alike_have_no_rows():

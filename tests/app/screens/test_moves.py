@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from problems.instances import ROOT
 from problems.shop import mixed, mixed_plan, shop, shop_plan
+from problems.small_plans import gpu_of, partition_of, plan_of
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.charts.colours import SERVICES
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.charts.profile import batches_chart, batches_surface, shares_chart, shares_surface
 from sliceplan.app.charts.side_by_side import side_by_side_chart
-from sliceplan.app.charts.steps import lanes, steps_chart
+from sliceplan.app.charts.steps import LEAST_WIDTH, PRESSED, lanes, steps_chart
 from sliceplan.app.jobs.example_moves import grown
 from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
 from sliceplan.app.screens.transition.running import INSTANCES, NODE, PLAN
@@ -72,7 +74,7 @@ def bars(figure):
     return [
         (y, base, base + x, hover)
         for trace in figure.data
-        for y, base, x, hover in zip(trace.y, trace.base, trace.x, trace.customdata, strict=True)
+        for y, base, x, hover in zip(trace.y, trace.base, trace.x, trace.hovertext or trace.customdata, strict=True)
     ]
 
 
@@ -107,6 +109,20 @@ def test_services_that_fall_short_have_bars_above_the_gpus(moves):
     assert (bar.base[0], bar.x[0]) == (1, 8)
     assert "lacks up to 5 of 10 req/s" in bar.customdata[0]
     assert max(bar.y) < min(y for trace in figure.data if trace is not bar for y in trace.y)
+
+
+def test_a_service_starts_in_the_lane_in_which_its_instance_was_made_a_moment_before():
+    """However short the making is drawn; a bar ends where the next one begins."""
+    stays = partition_of("1g.10gb@0", "stays", 1)
+    old = plan_of(gpu_of("A100-80GB/0", stays))
+    new = plan_of(gpu_of("A100-80GB/0", stays, *(partition_of(f"1g.10gb@{at}", f"comes-{at}", 1) for at in (1, 2))))
+    moves = plan_moves(old, new, MoveOptions(durations=Durations(create_s=1.0, start_s=400.0)))
+    steps = moves.transition.steps
+    assert [step.kind for step in steps].count("create") == [step.kind for step in steps].count("start") == 2
+    drawn = bars(steps_chart(moves.transition))
+    assert len({y for y, *_ in drawn}) == 2
+    least = LEAST_WIDTH / PRESSED * moves.transition.estimated_s
+    assert all(end - begin >= least for _, begin, end, _ in drawn)
 
 
 def test_lanes_are_as_many_as_run_at_once():
@@ -381,10 +397,12 @@ def test_the_tightest_slos_of_a_models_services_are_level_lines_in_the_picture_o
     slo_ms = {"slow": 900.0, "quick": 120.0, "alike": 120.0, "slowest": 5000.0}
     figure = batches_chart(profile, 1, "latency", [], slo_ms)
     assert [line.y0 for line in figure.layout.shapes] == [120, 900]
-    assert [one.text for one in figure.layout.annotations] == [
-        "SLO of quick and 1 more: 120 ms",
-        "SLO of slow: 900 ms",
-    ]
+    of_slos = {one.name: one.sign for one in legend_of(figure)[0] if one.name.startswith("SLO")}
+    assert list(of_slos) == ["SLO of quick and 1 more: 120 ms", "SLO of slow: 900 ms"]
+    assert len(set(of_slos.values())) == len({line.line.dash for line in figure.layout.shapes}) == 2
+    # Nothing is written where curves run.
+    assert [one.y for one in figure.layout.annotations] == [0]
+    assert figure.layout.annotations[0].yanchor == "top"
     # Latencies far above all SLOs are left out, and the lines are not.
     assert 900 < figure.layout.yaxis.range[1] <= 1800
     assert max(max(trace.y) for trace in figure.data) > 1000
