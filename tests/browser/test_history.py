@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 from support.browser_walk import choose, edit_first_rate, go, look, press
+from support.for_everyone import assert_for_everyone
 from support.tour import photograph
 
 pytestmark = pytest.mark.browser
@@ -30,7 +31,7 @@ def colleague(browser, address):
     context.close()
 
 
-def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
+def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague, axe):
     page.get_by_role("button", name="Save as…").click()
     page.get_by_label("Name", exact=True).fill("walk")
     page.get_by_label("What it is for").fill("for the board")
@@ -78,3 +79,10 @@ def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
     part(page, "Plans")
     press(page, "Show it again")
     expect(page.get_by_text("is what the screens show now")).to_be_visible()
+    press(page, "It runs today")
+    press(page, "Solve")
+    go(page, "Transition")
+    expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
+    for screen in ("Transition", "History"):
+        go(page, screen)
+        assert_for_everyone(page, axe, f"{screen}, with saved plans")

@@ -73,7 +73,7 @@ def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
     expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
     go(page, "Profiles")
     expect(page.get_by_role("heading", name="On MIG instances")).to_be_visible()
-    expect(page.locator(".js-plotly-plot").first.get_by_text("in the plan")).to_be_visible()
+    expect(page.locator(".swatches").first.get_by_text("in the plan")).to_be_visible()
     look(page, "22-profiles-mig")
     page.get_by_role("tab", name="What the plan rests on").click()
     expect(page.get_by_role("heading", name="Where the plan extrapolates")).to_be_visible()

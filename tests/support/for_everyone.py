@@ -34,10 +34,17 @@ def show_in(page, scheme):
     expect(page.locator("[data-stale=true]")).to_have_count(0)
 
 
+CUT = """() => [...document.querySelectorAll("[data-testid=stMain] button p")]
+  .filter(text => text.scrollWidth > text.clientWidth + 1)
+  .map(text => text.textContent)"""
+"""Texts of buttons that have less room than they need."""
+
+
 def assert_for_everyone(page, axe, screen):
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function(f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}")
+        assert page.evaluate(CUT) == [], (screen, width)
     page.set_viewport_size({"width": 1280, "height": 1400})
     for scheme in ("dark", "light"):
         show_in(page, scheme)

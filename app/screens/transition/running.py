@@ -60,19 +60,18 @@ def choose_running(session: Session) -> None:
         )
     if running is not None:
         st.caption(_since(session, running))
-    take, clear = st.container(key="beside_running").columns(2)
+    buttons = st.container(horizontal=True)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
-    take.button(
+    buttons.button(
         "Set this plan as what runs",
         key="running_is_last",
         disabled=not can_take,
         on_click=_take_last,
         args=(session,),
-        width="stretch",
         help="That of the screen Plan. Then change the problem and solve: the way from here to there is shown.",
     )
     if running is not None:
-        clear.button("Clear", key="running_clear", on_click=_clear, args=(session,), width="stretch")
+        buttons.button("Clear", key="running_clear", on_click=_clear, args=(session,))
     with st.expander("Or upload what runs"):
         _offer_upload(session)
     for note in NOTES.of(session, ()):

@@ -19,6 +19,7 @@ from sliceplan.app.jobs.on_cores import schedulers_compared
 from sliceplan.app.screens.compare import first_look
 from sliceplan.app.screens.compare.on_cores import ASKED
 from sliceplan.app.screens.compare.rows_so_far import table_of
+from sliceplan.app.screens.compare.screen import LATE_PX, in_time_px
 from sliceplan.app.screens.compare.standing import standing
 from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.tables.comparison import VERDICTS, comparison_table, money_table, moved_table, partition_table
@@ -60,6 +61,15 @@ def test_a_planner_that_misses_slos_has_a_marked_bar_though_it_costs_less_than_t
     assert 0 < broken.x[0] < compared.bound.cost_per_hour == figure.layout.shapes[0].x0
     assert "services late" in broken.customdata[0]
     assert broken.marker.pattern.shape == "/"
+
+
+def test_no_column_of_the_table_begins_where_the_page_ends_whether_somebody_is_late_or_not(shared):
+    _, compared = shared
+    late = comparison_table(compared)
+    assert "missed SLOs" in late
+    fine = comparison_table(replace(compared, rows=tuple(one for one in compared.rows if one.planner != "ffd")))
+    assert "missed SLOs" not in fine
+    assert in_time_px(fine) - in_time_px(late) == LATE_PX
 
 
 def test_times_have_a_row_a_plan_the_cheapest_and_quickest_first(shared):
