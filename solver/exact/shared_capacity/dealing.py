@@ -100,7 +100,7 @@ def _tables(worth: Floats, residents: int, apart: np.ndarray) -> _Tables:
     nothing = np.zeros((cells, residents + 1, units))
     every = np.concatenate([np.full((cells, residents + 1, units - 1), -np.inf), nothing], axis=2)
     table = every[:, :, units - 1 :]
-    useful = _useful(anybody)
+    useful = np.concatenate([[0], np.flatnonzero(_useful(anybody))])
     left = sliding_window_view(every, units, axis=2)[:, :, ::-1]
     """Shape (cell, resident, share, unit): the table with so much less; -inf: that is more than there is."""
     for k in range(1, residents + 1):
@@ -113,21 +113,25 @@ def _tables(worth: Floats, residents: int, apart: np.ndarray) -> _Tables:
     cell, workload = np.nonzero(apart)
     stages[cell, np.arange(len(cell)) - np.repeat(np.cumsum(number) - number, number)] = workload
     before = [table.copy()]
-    for stage in stages.T:
-        own = np.where(stage[:, None] == NOBODY, 0.0, worth[np.arange(cells), stage])
+    own = np.where(stages[:, :, None] == NOBODY, 0.0, worth[np.arange(cells)[:, None], stages])
+    # In place of who is worth no more on a share than another that may be there anyhow stands that one.
+    own = np.where(own > anybody[:, None], own, 0.0)
+    of_stages = _useful(own)
+    for stage in range(stages.shape[1]):
         now = before[-1].copy()
-        for share in _useful(own).tolist():
-            if share:
-                with_it = before[-1][:, :-1, : units - share] + own[:, share, None, None]
-                np.maximum(now[:, 1:, share:], with_it, out=now[:, 1:, share:])
+        for share in np.flatnonzero(of_stages[stage]).tolist():
+            with_it = before[-1][:, :-1, : units - share] + own[:, stage, share, None, None]
+            np.maximum(now[:, 1:, share:], with_it, out=now[:, 1:, share:])
         before.append(now)
     return _Tables(anybody, whose, before, stages)
 
 
-def _useful(of_share: Floats) -> Ints:
-    """Returns the shares that are worth more than any smaller one in some cell, and 0; shape (cell, unit + 1)."""
-    before = np.maximum.accumulate(of_share, axis=1)[:, :-1]
-    return np.concatenate([[0], 1 + np.flatnonzero((of_share[:, 1:] > before).any(axis=0))])
+def _useful(of_share: Floats) -> np.ndarray:
+    """Tells which shares are worth more than any smaller one in some cell, not 0; shape (cell, ..., unit + 1)."""
+    before = np.maximum.accumulate(of_share, axis=-1)[..., :-1]
+    found = np.zeros(of_share.shape[1:], dtype=np.bool_)
+    np.any(of_share[..., 1:] > before, axis=0, out=found[..., 1:])
+    return found
 
 
 def _placed(tables: _Tables, worth: Floats, row: int, number: int) -> Placed:
