@@ -1,10 +1,12 @@
 """
 Better plans from a plan: some of its GPUs are freed, and filled anew as well as can be, again and again.
 
-Those are freed most often that are worth least at the prices of the program over all contents: there a plan loses what
-it lacks. What the workloads ask beyond what the other GPUs carry is a small problem of its own: contents near those
-that its prices value most join the known ones, and whole numbers of the best of them are chosen by a program (large
-neighbourhood search: Shaw, CP 1998).
+The prices of limits (near_prices.py) are such that plans of what is worth most there need not exist; so contents near
+the best ones at the program's own prices join first, after which parts of contents carry almost as much as the limit
+says. Those GPUs are freed most often that are worth least at the prices of the program over all contents: there a plan
+loses what it lacks. What the workloads ask beyond what the other GPUs carry is a small problem of its own: contents
+near those that its prices value most join the known ones, and whole numbers of the best of them are chosen by a program
+(large neighbourhood search: Shaw, CP 1998).
 """
 
 import random
@@ -21,8 +23,14 @@ from .known import KnownContents
 from .prices import MasterPrices
 from .program import best_mix, rank_of
 
-FREED = 6, 14
-"""GPUs at a time, at least and at most."""
+FREED, FREED_OF_MANY, MANY = (6, 14), (10, 24), 24
+"""GPUs at a time, at least and at most; the same of a plan that has many, and how many GPUs these are."""
+
+ROUNDS = 8
+"""Times that contents near the best ones of the program over all join it before the first GPUs are freed."""
+
+FIRST_NEAR = 8
+"""Contents near which others are looked for there."""
 
 NEAR = 4
 """Contents of a try near which others are looked for."""
@@ -63,12 +71,17 @@ def better_plans(
         Contents to choose from; those that are found on the way join them.
     """
     draw, now = random.Random(0), list(plan)
+    for _ in range(ROUNDS):
+        number = len(known)
+        known.add_near(fleet, known.prices(asked, gpus), FIRST_NEAR)
+        if len(known) == number or time.monotonic() >= deadline:
+            break
     prices = known.prices(asked, gpus)
     fruitless = 0
     while time.monotonic() < deadline and fruitless < TRIES + TRIES_OF_EACH * len(now):
         losses = _losses(now, weights, asked.rate_rps, prices, known.most(prices, gpus))
         order = sorted(range(len(now)), key=lambda i: -(draw.random() ** (1 / losses[i])))
-        freed = set(order[: draw.randint(*FREED)])
+        freed = set(order[: draw.randint(*(FREED_OF_MANY if len(now) >= MANY else FREED))])
         kept = [one for i, one in enumerate(now) if i not in freed]
         own = [one for i, one in enumerate(now) if i in freed]
         rest, left = asked.beside(kept), Counter(gpus)

@@ -1,5 +1,6 @@
 """The search for most capacity under MPS step by step: what each step keeps, asks and learns, with answers told."""
 
+from dataclasses import dataclass, field, replace
 from math import inf
 from types import SimpleNamespace
 
@@ -292,6 +293,19 @@ def test_a_question_taught_nothing_where_the_known_contents_cannot_serve_all_and
     assert search.ask(inf) is False
     told = iter((-10.0, -9.0))
     one.patch(search, "_likely", lambda _: next(told))
+    search._centre = prices(90.0, 90.0)
+    assert search.ask(inf) is True
+
+
+def test_no_prices_are_asked_of_twice(told):
+    one = told()
+    search = one.begun(SMALL)
+    one.worth["A"] = 49.0
+    assert search.ask(inf) is True
+    one.worth["A"] = 48.0
+    assert search.ask(inf) is False
+    assert len(one.asked) == 2
+    search._centre = prices(0.0, 0.0)
     assert search.ask(inf) is True
 
 
@@ -331,13 +345,58 @@ def test_a_plan_of_least_cost_is_looked_for_in_a_part_of_the_time_that_is_left(m
         module, "solve_mixed_fleet", lambda *of, time_limit_s: asked.append((of, time_limit_s)) or found
     )
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    monkeypatch.setattr(module, "whole", lambda one: f"whole {one}")
     assert module._of_least_cost("place", 110.0, "others", 0.25) == found.gpus
-    assert asked == [(("others", "place"), 2.5)]
+    assert asked == [(("whole others", "place"), 2.5)]
     for end in (100.0, 90.0):
         assert module._of_least_cost("place", end, "others", 0.25) is None
     assert len(asked) == 1
     found = SimpleNamespace(gpus=None)
     assert module._of_least_cost("place", 110.0, "others", 0.25) is None
+
+
+def test_services_that_one_replica_serves_are_whole_and_others_stay(monkeypatch):
+    """Of 10 requests/s, on partitions or under MPS; of two replicas at least none is whole."""
+    services = [Service(most, least) for most, least in ((None, 1), (None, 1), (3, 1), (None, 1), (None, 2), (1, 1))]
+    monkeypatch.setattr(module, "alone_on", lambda *_: SimpleNamespace(greatest_rps=np.array([9.0, 10, 3, 9, 99, 1])))
+    resolved = Resolved(
+        Problem(tuple(services)), np.full(6, 10.0), np.array([[5.0, 9], [1, 2], [11, 1], [0, 0], [99, 99], [0, 0]])
+    )
+    found = module.whole(resolved).problem.workloads
+    assert [one.max_replicas for one in found] == [None, 1, 1, None, None, 1]
+    assert [one.min_replicas for one in found] == [1, 1, 1, 1, 2, 1]
+
+
+@dataclass
+class Service:
+    """What is read of a service."""
+
+    max_replicas: int | None
+    min_replicas: int
+
+    def model_copy(self, *, update):
+        return replace(self, **update)
+
+
+@dataclass
+class Problem:
+    """What is read of a problem."""
+
+    workloads: tuple
+
+    def model_copy(self, *, update):
+        return replace(self, **update)
+
+
+@dataclass
+class Resolved:
+    """What is read of a resolved problem."""
+
+    problem: Problem
+    required_rps: np.ndarray
+    capacity_rps: np.ndarray
+    mps: dict = field(default_factory=lambda: {"a": None})
+    limit_ms: None = None
 
 
 @pytest.mark.parametrize(("solo", "stopped"), [([1.0, 0.0], None), ([1.0, 1.0], StopReason.INFEASIBLE)])
