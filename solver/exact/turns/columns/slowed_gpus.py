@@ -143,7 +143,8 @@ class SlowedGpus:
         own, rounds_ms = list(units), [0.0] * len(shares)
         while True:
             before = tuple(own)
-            for j, one in enumerate(shares):
+            # The one that came last first: where there is no room it is most often for that.
+            for j, one in reversed(list(enumerate(shares))):
                 found = self._least(one, own[j], self._beside(shares, own, j), len(shares))
                 if found is None:
                     return None
