@@ -21,6 +21,9 @@ from .texts import in_chart
 MOST_NAMED = 5
 """Services of a place that its hover names; of more, their number."""
 
+SEVERAL = "several services"
+"""What grey means."""
+
 LETTERS = 90
 """That fit beside each other into a row."""
 
@@ -80,7 +83,7 @@ def alike_chart(plan: Plan, problem: Problem, kinds: Sequence[Alike], *, colour_
     for slot in (slot for own in slots.values() for slot in own):
         colours |= {name: Look(of) for name, of in _colour(slot, looks, shade)[1].items()}
     if shade is None:
-        colours = with_keys(colours)
+        colours |= with_keys({name: look for name, look in colours.items() if name != SEVERAL})
     bars: list[Bar] = []
     for kind in shown:
         start = 0.0
@@ -118,14 +121,15 @@ def _colour(slot: _Slot, looks: Mapping[str, Look], shade: Shades | None) -> tup
     services = list(slot.services)
     if len(services) == 1 and services[0] in looks:
         return looks[services[0]].colour, {services[0]: looks[services[0]].colour}
-    return GREY, {"several services": GREY}
+    return GREY, {SEVERAL: GREY}
 
 
 def _look(slot: _Slot, colour: str, meaning: Mapping[str, str], legend: Mapping[str, Look]) -> Look:
     services = list(slot.services)
     who = services[0] if len(services) == 1 else counted(len(services), "service")
     text, name = label_of([who], slot.blocks[0].size, slot.width, LETTERS)
-    key = next(legend[one].key for one in meaning)
+    # How many they are is read for a service's number without the sign.
+    key = f"×{len(services)}" if len(services) > 1 else next(legend[one].key for one in meaning)
     late = any(block.misses for block in slot.blocks)
     return Look(colour, text=text, text_colour=text_on(colour), is_outlined=late, name=name, key=key)
 

@@ -12,13 +12,14 @@ from sliceplan.solver.wording.transition_text import duration
 
 from .colours import GREY, MISSES, SERVICES
 from .legends import Entry, add_legend
-from .steps import time_axis
+from .steps import TOP_PX, time_axis
 from .texts import in_chart
 
 MOST_DRAWN = 8
 """Lines that are told apart."""
 
-HEIGHT = 300
+HEIGHT, AXIS_PX = 300, 12
+"""Without the legend, and of that the half of the lowest figure of the axis."""
 
 MOST_SHOWN = 2.5
 """Times the need up to which the axis goes, as what matters is near 1; lines beyond leave the picture."""
@@ -126,10 +127,10 @@ def capacity_chart(
     entries = [
         Entry(unescape(line.name), line.line.color, "╌" if line.line.dash == "dash" else "━") for line in figure.data
     ]
-    foot_px = add_legend(figure, entries)
+    foot_px = add_legend(figure, entries, axis_px=AXIS_PX)
     figure.update_layout(
         height=HEIGHT + foot_px,
-        margin={"l": 10, "r": 10, "t": 60, "b": foot_px},
+        margin={"l": 10, "r": 10, "t": TOP_PX, "b": AXIS_PX + foot_px},
         xaxis=time_axis(since, until),
         yaxis={"title": "could carry", "tickformat": ".0%", "range": [0, _highest(services)], "fixedrange": True},
     )

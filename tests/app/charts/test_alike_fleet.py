@@ -59,6 +59,9 @@ def test_places_of_several_services_are_grey_and_say_how_many(kinds):
     counted = [len(names[place]) for place in sorted(names)]
     assert [int(text.split()[0]) for text in figure.data[0].text[: len(counted)]] == counted
     assert figure.data[0].marker.color[0] == GREY
+    assert [key for _, key in figure.data[0].customdata[: len(counted)]] == [f"×{count}" for count in counted]
+    (several,) = [one for one in legend_of(figure)[0] if one.colour == GREY]
+    assert several.key == ""
 
 
 def test_a_place_of_one_service_has_its_name_in_full_and_its_key_in_the_legend():

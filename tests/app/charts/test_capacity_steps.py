@@ -4,6 +4,7 @@ import pytest
 from problems.shop import shop, shop_plan
 
 from sliceplan.app.charts.capacity_steps import capacities, capacity_chart
+from sliceplan.app.charts.legends import legend_of
 from sliceplan.app.jobs.moves import MoveOptions, plan_moves
 from sliceplan.solver.api import solve
 from sliceplan.solver.model.what_if import WhatIf
@@ -57,3 +58,5 @@ def test_the_chart_has_the_rate_as_a_line_and_a_line_for_each_service():
     assert [trace.name for trace in figure.data[:-1]] == [one.service for one in LINES][:8]
     assert all(trace.line.shape == "hv" for trace in figure.data[:-1])
     assert 1 < figure.layout.yaxis.range[1] <= 2.5
+    # The page shows what is above the legend, and half of a figure is below the axis.
+    assert figure.layout.margin.b - legend_of(figure)[1] >= 10
