@@ -9,7 +9,7 @@ from problems.mps_draws import small_gpus
 from problems.slowed_turn_draws import slowed_turns
 
 from sliceplan.solver.exact.turns.dealt_time.dealing import Dealt, TimeDealing
-from sliceplan.solver.exact.turns.dealt_time.dealt_time import DealtTime
+from sliceplan.solver.exact.turns.dealt_time.dealt_time import DealtTime, _typical
 from sliceplan.solver.exact.turns.dealt_time.time_needed import Needs
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.turns.turn_rule import turn_rule
@@ -143,3 +143,30 @@ def test_until_a_moment_that_is_past_nothing_is_said():
         problem, profiles, _ = slowed_turns(0)
         resolved = resolve(problem, profiles)
         assert searched(resolved, 0).paid(time.monotonic() - 1) is None
+
+
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_what_is_typical_is_that_of_services_alone_where_they_take_least(seed):
+    with small_gpus():
+        problem, profiles, _ = slowed_turns(seed)
+        search = searched(resolve(problem, profiles), 0)
+        occupants, needs = search._occupants, search._needs
+        mps, gpus, shares, totals = occupants.mps, 0.0, 0.0, np.zeros(2)
+        for kind in occupants.kinds:
+            for w in kind.services.tolist():
+                best = (np.inf,)
+                for b, batch in enumerate(kind.batch.tolist()):
+                    for unit in range(mps.capacity_units):
+                        figures = mps.model.predict(
+                            np.array([kind.first]), np.array([batch]), mps.percent(np.array([unit + 1]))
+                        )
+                        part = needs.time_of(w, np.array(batch), figures.latency_ms[0], figures.throughput_rps[0])
+                        size = (unit + 1) / mps.capacity_units
+                        best = min(best, (float(part) * (size + 0.05), b, unit, float(part), size))
+                if np.isfinite(best[0]):
+                    _, b, unit, part, size = best
+                    gpus, shares = gpus + part * size, shares + part
+                    totals += part * kind.asked[:, b, unit]
+        found = _typical(occupants, needs)
+        assert found[0] == pytest.approx(shares / gpus, rel=1e-6)
+        assert found[1] == pytest.approx(totals / gpus, rel=1e-6)

@@ -128,3 +128,19 @@ def test_limits_over_all_leaders_say_no_more_than_any_of_them(seed):
             assert own.any(axis=1).all()
             here = np.isfinite(points.own_ms.ravel())
             assert np.all(np.where(own, latency, np.inf).min(axis=1)[here] <= points.own_ms.ravel()[here] * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("least_sms", [None, 3])
+def test_a_share_leaves_the_others_their_smallest_ones(least_sms):
+    with small_gpus(least_sms):
+        found = drawn(6)
+        assert found is not None
+        mps, occupants, _ = found
+        least = 1 if least_sms is None else 2
+        for n in range(1, mps.capacity_units // least + 1):
+            number = np.array([n])
+            points = occupants.points(
+                occupants.kinds[0], Boxes(number, number + 1, np.zeros((1, 2)), np.full((1, 2), np.inf))
+            )
+            there = np.isfinite(points.own_ms[0]).all(axis=0)
+            assert np.flatnonzero(there).tolist() == list(range(least - 1, mps.capacity_units - (n - 1) * least))
