@@ -66,8 +66,23 @@ def mixed(colour: str, other: str, part: float) -> str:
 
 
 def text_on(colour: str) -> str:
-    """Returns black or white, whichever is easier to read on a colour given as #RRGGBB; black on one that is faint."""
+    """
+    Returns black or white, whichever is easier to read on a colour given as #RRGGBB; black on one that is faint.
+
+    That is the one of more contrast (WCAG 2.2, relative luminance and contrast ratio), which is 4.5 at least.
+    """
     if not colour.startswith("#"):
         return "black"
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
+    return "black" if contrast(colour, "#000000") >= contrast(colour, "#FFFFFF") else "white"
+
+
+def contrast(one: str, other: str) -> float:
+    """Returns how well one colour is read on another, 1 to 21; both as #RRGGBB."""
+    dark, light = sorted(map(_luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels)
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

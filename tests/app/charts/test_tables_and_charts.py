@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from problems.instances import problem_of, problems, random_problem
 from problems.shop import shop
 
-from sliceplan.app.charts.colours import PALETTE, text_on
+from sliceplan.app.charts.colours import PALETTE, SERVICES, contrast, text_on
 from sliceplan.app.charts.fleet import fleet_chart, place_of
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gaps import gap_chart
@@ -229,5 +229,9 @@ def test_fragmentation_of_a_mixed_fleet_has_what_each_kind_of_gpu_leaves():
     assert "one of these still fits" not in only_shares.columns
 
 
-def test_text_on_every_colour_is_black_or_white():
+def test_text_on_every_colour_is_black_or_white_and_read():
     assert {text_on(colour) for colour in PALETTE} == {"black", "white"}
+    inks = {"black": "#000000", "white": "#FFFFFF"}
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#FFFFFF", "#767676") == pytest.approx(4.54, abs=0.005)  # the palest grey that is read on white
+    assert min(contrast(colour, inks[text_on(colour)]) for colour in (*PALETTE, *SERVICES)) >= 4.5
