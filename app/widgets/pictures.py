@@ -72,7 +72,7 @@ def _legend_above(figure: go.Figure, name: str) -> None:
 
 def _swatch(name: str, colour: str, sign: str, key: str, ink: str) -> str:
     """
-    Returns an entry of a legend; `name` is escaped.
+    Returns an entry of a legend; `name` is escaped, and may be of a script that is written from right to left.
 
     Its key is shown where in_browser/names_fill_their_bars.js needs one of the picture's.
     """
@@ -81,7 +81,7 @@ def _swatch(name: str, colour: str, sign: str, key: str, ink: str) -> str:
     sample = f'<i style="color:{escape(colour)}">{escape(sign)}</i>'
     if sign in looks:
         sample = f'<span style="{looks[sign]}">{number}</span>'
-    return f"<li>{sample}{name}</li>"
+    return f"<li>{sample}<bdi>{name}</bdi></li>"
 
 
 def choose_picture_format(session: Session) -> None:

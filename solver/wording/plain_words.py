@@ -106,7 +106,7 @@ def _limit(plan: Plan) -> str:
     if stopped == StopReason.REFUSED:
         return "The planner was not asked to search. Compare shows which planners take the problem."
     if stopped == StopReason.INFEASIBLE:
-        return "More time does not help: this fleet cannot serve these services, whatever the plan."
+        return "A longer search does not help: this fleet cannot serve these services, whatever the plan."
     return ""
 
 

@@ -27,6 +27,7 @@ def show_in(page, scheme):
     While a job is under way the page is drawn again and again.
     """
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
+    page.mouse.move(0, 0)  # from what would open where it stands
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     has_scheme = "one => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === one"
     page.wait_for_function(has_scheme, arg=scheme)
@@ -46,8 +47,13 @@ def assert_for_everyone(page, axe, screen):
         page.wait_for_function(f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}")
         assert page.evaluate(CUT) == [], (screen, width)
         if width == PHONE:  # what only a narrow page shows, as cards and the keys of a legend
-            assert breaches(page, axe, "light") == [], (screen, width)
+            show_in(page, "light")
+            # The tooltip of what came under the mouse as the page got narrow; it is outside of all landmarks.
+            expect(page.locator("#stFloatingOverlayPortal > *")).to_have_count(0)
+            found = breaches(page, axe, "light")
+            assert not found, (screen, width, found)
     page.set_viewport_size({"width": 1280, "height": 1400})
     for scheme in ("dark", "light"):
         show_in(page, scheme)
-        assert breaches(page, axe, scheme) == [], (screen, scheme)
+        found = breaches(page, axe, scheme)
+        assert not found, (screen, scheme, found)

@@ -52,7 +52,7 @@ def test_a_plan_that_does_not_hold_says_so_and_one_that_is_missing_says_why():
     impossible = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}])
     words = in_plain_words(impossible, solve(impossible))
     assert (words.bought, words.cost, words.proof) == ("", "", "")
-    assert "More time does not help" in words.limit
+    assert "A longer search does not help" in words.limit
 
 
 def test_partitions_that_are_kept_free_are_named():
@@ -92,7 +92,10 @@ def ended(stopped, status=Status.FEASIBLE, **changed):
             ended("refused", Status.REFUSED, gpus=()),
             "The planner was not asked to search. Compare shows which planners",
         ),
-        (ended("infeasible", Status.INFEASIBLE, gpus=()), "More time does not help: this fleet cannot serve these"),
+        (
+            ended("infeasible", Status.INFEASIBLE, gpus=()),
+            "A longer search does not help: this fleet cannot serve these",
+        ),
     ],
 )
 def test_what_kept_a_search_from_more_is_said_by_why_it_ended(plan, limit):

@@ -192,17 +192,20 @@ def _asked_more(
 
 
 def _asked_nodes(session: Session, assumed: str) -> str:
-    """Returns which nodes the GPUs are on, as text."""
+    """
+    Returns which nodes the GPUs are on, as text: those that were typed, or those that are assumed.
+
+    What is assumed is no value of the field, which would keep it for the next plan as if it had been typed.
+    """
     text: str = st.text_input(
         NODES_FIELD,
-        value=NODES.of(session, "") or assumed,
-        placeholder="gpu-node-1:8, gpu-node-2:8",
+        value=NODES.of(session, ""),
+        placeholder=assumed or "gpu-node-1:8, gpu-node-2:8",
         key="take_nodes",
         help="NAME:COUNT or NAME:COUNT:GPU for each, separated by commas. On the command line: `--nodes`.",
     )
-    if text != assumed:
-        NODES.keep(session, text)
-    return text
+    NODES.keep(session, text)
+    return text.strip() or assumed
 
 
 def assumed_nodes(plan: Plan) -> str:

@@ -1,6 +1,7 @@
 """What one asks next of a plan, where one reads it: will it hold, what if, whom to leave out, how it is run."""
 
 from collections.abc import Callable, Sequence
+from math import ceil, floor
 from typing import Any
 
 import streamlit as st
@@ -46,7 +47,8 @@ def show_next_questions(session: Session, answer: Answer) -> None:
     with st.container(horizontal=True, key="beside_questions"):
         _ask_whether_it_holds(session, answer)
         _lead(session, "What if?", "what-if", "Changes rates, SLOs and prices by sliders, and plans again.")
-        kept = "every GPU may be used where most requests are the aim" if answer.plan.capacity else None
+        kept = "the plan has one GPU" if len(answer.plan.gpus) == 1 else None
+        kept = "every GPU may be used where most requests are the aim" if answer.plan.capacity else kept
         less = "Whom to leave out so that the plan takes one GPU less?"
         _ask(session, answer, LESS, "One GPU less?", less, one_gpu_less, kept)
         _ask(session, answer, ROOM, "How much more fits?", "How far can all rates grow on these GPUs?", room_to_grow)
@@ -90,7 +92,7 @@ def _show_percentiles(session: Session, report: SimulationReport) -> None:
 def _show_less(session: Session, ways: Sequence[Remedy]) -> None:
     """Draws whom to leave out, each with a button that does it."""
     if not ways:
-        st.markdown("**One GPU less:** no service can be left out for it that makes the plan cheaper.")
+        st.markdown("**One GPU less:** no plan without one of the services was found that takes fewer GPUs.")
         return
     st.markdown("**One GPU less**, each planned; a press makes it the problem, and can be taken back:")
     offer_ways(session, ways, "less")
@@ -123,8 +125,10 @@ def in_words(report: HeadroomReport) -> str:
     """Returns how far all rates can grow on the plan's GPUs, and what is proven of it."""
     if report.factor is None:
         return "no factor was found in time."
-    more = report.factor - 1
-    said = f"all rates can grow by {more:.1%} on these GPUs, divided anew" if more >= 0.0005 else "none on these GPUs"
+    # Rounded so that both stay true, and are two figures.
+    more = floor(round(1000 * (report.factor - 1), 6)) / 1000
+    said = f"all rates can grow by {more:.1%} on these GPUs, divided anew" if more > 0 else "none on these GPUs"
     if report.factor_limit is not None:
-        said += f"; by {max(report.factor_limit - 1, 0.0):.1%} they cannot, which is proven"
+        least = max(ceil(round(1000 * (report.factor_limit - 1), 6)), round(1000 * more) + 1) / 1000
+        said += f"; by {least:.1%} they cannot, which is proven"
     return f"{said}."

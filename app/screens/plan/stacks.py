@@ -51,10 +51,10 @@ STACKS = (
         ("dra",),
         "ResourceClaimTemplates, and a Deployment for each service that claims from them.",
         (
-            "Cut the GPUs first (by mig-parted or by scripts, two other choices above), or let the driver do it "
-            "(DynamicMIG).",
-            "`kubectl apply -f {path:dra/claims.yaml}`. A Deployment for each service comes with the container images, "
-            "which you type above.",
+            "Cut the GPUs first (by mig-parted or by scripts, two other choices above), or, where no claim shares by "
+            "MPS, let the driver do it (DynamicMIG).",
+            "`kubectl apply -f {path:dra/claims.yaml}`. Where container images are typed above, there is a Deployment "
+            "for each service, too.",
             "`kubectl apply -f {path:dra/deployments.yaml}`.",
         ),
         (

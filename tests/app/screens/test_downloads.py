@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -251,26 +252,38 @@ def test_images_are_asked_for_where_pods_need_them():
 
 def test_a_plan_without_nodes_is_given_some():
     page = chosen(solved("parvagpu-s1"), "mig-parted")
-    assert page.text_input(key="take_nodes").value == "gpu-node-1:2"
+    field = page.text_input(key="take_nodes")
+    assert (field.value, field.placeholder) == ("", "gpu-node-1:2")
     assert "these are assumed" in texts(page.caption)
     assert not page.error
-    page.text_input(key="take_nodes").set_value("").run()
-    assert "not assigned to nodes" in texts(page.error)
     page.text_input(key="take_nodes").set_value("a:zero").run()
     assert "expected NAME:COUNT" in texts(page.error)
     page.text_input(key="take_nodes").set_value("a:1, b:64").run()
     assert not page.error
     assert "files (zip)" in " ".join(labels(page))
+    page.text_input(key="take_nodes").set_value(" ").run()
+    assert "these are assumed" in texts(page.caption)
     page = chosen(page, "commands")
     assert not page.error
+
+
+def test_nodes_that_are_assumed_are_those_of_the_plan_that_is_shown():
+    """They stood in the field as if they had been typed, and did not suffice for a plan with more GPUs."""
+    session = session_with(example_problems()["parvagpu-s1"])
+    page = chosen(press(screen("plan", session), "solve"), "mig-parted")
+    problem = session.answer.problem
+    workloads = tuple(one.model_copy(update={"rate_rps": 4 * one.rate_rps}) for one in problem.workloads)
+    more = problem.model_copy(update={"workloads": workloads})
+    session.results["solve"] = replace(session.results["solve"], problem=more, value=solve(more))
+    page.run()
+    assert not page.error
+    assert page.text_input(key="take_nodes").placeholder == assumed_nodes(session.answer.plan) != "gpu-node-1:2"
 
 
 def test_a_plan_for_the_agent_is_given_nodes_by_who_takes_it():
     page = solved("parvagpu-s1")
     page.selectbox(key="take_stack").set_value("sliceplan's own agent on the machines").run()
     assert "--node gpu-node-1 --device" in texts(page.markdown)
-    page.text_input(key="take_nodes").set_value("").run()
-    assert "names no nodes yet" in texts(page.warning)
     page.text_input(key="take_nodes").set_value("a:64").run()
     assert "names no nodes yet" not in texts(page.warning)
     assert "--node a --device" in texts(page.markdown)

@@ -141,7 +141,7 @@ def test_without_a_plan_the_reason_and_what_would_help_are_there():
     page = shown(problem, solve(problem))
     assert not page.exception
     assert "This service has no place" in texts(page.error)
-    assert "More time does not help" in texts(page.markdown)
+    assert "A longer search does not help" in texts(page.markdown)
 
 
 @pytest.mark.parametrize(
@@ -479,3 +479,12 @@ def test_memory_out_of_reach_is_explained_where_it_is_drawn():
     for planner, is_drawn in (("exact", True), ("whole-gpu", False)):
         said = texts(shown(seven, solve(seven, planner)).caption)
         assert ("Out of reach: Memory" in said) == is_drawn
+
+
+@pytest.mark.parametrize(("rate", "gpus"), [(10, 1), (4000, 2)])
+def test_one_gpu_less_is_not_asked_of_a_single_gpu(rate, gpus):
+    problem = problem_of([{"model": "resnet50", "rate_rps": rate, "slo_ms": 200}])
+    page = press(screen("plan", session_with(problem)), "solve")
+    button = page.button(key="ask_one_gpu_less")
+    assert button.disabled is (gpus == 1)
+    assert (button.help == "the plan has one GPU") is (gpus == 1)
