@@ -127,6 +127,7 @@ def test_a_phone_shows_tables_as_cards_and_changes_a_service_in_a_form(page):
     expect(page.get_by_test_id("stDataFrame").first).to_be_hidden()
     press(page, "Change a service")
     dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("combobox", name="Model")).to_have_value("bert")
     rate = dialog.get_by_role("spinbutton", name="Requests per second")
     rate.fill("2200")
     rate.press("Tab")

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.plan_origin import note_origin, origin_in_words
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.texts import literal, sentence
@@ -50,7 +51,7 @@ def choose_running(session: Session) -> None:
     st.header("Runs today")
     running, answer = session.running, session.answer
     if running is None:
-        st.markdown("Nothing was said about it.")
+        st.markdown("Not known yet.")
     elif running.plan.cost_per_hour is None:
         count = boards_in_words(running.plan.gpus)
         st.markdown(f"**{literal(running.plan.problem.name)}**: {count}, as read from the node")
@@ -69,6 +70,13 @@ def choose_running(session: Session) -> None:
         on_click=_take_last,
         args=(session,),
         help="That of the screen Plan. Then change the problem and solve: the way from here to there is shown.",
+    )
+    buttons.button(
+        "Choose a saved plan",
+        key="running_is_saved",
+        on_click=lead_to,
+        args=(session, "history"),
+        help="On the screen History, under Plans: choose one, and press *It runs today*.",
     )
     if running is not None:
         buttons.button("Clear", key="running_clear", on_click=_clear, args=(session,))

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import free_name
@@ -18,7 +19,12 @@ from sliceplan.app.widgets.texts import literal
 
 FIELDS: dict[Table, tuple[tuple[str, str], ...]] = {
     "fleet": (("count", "How many GPUs"), ("price_per_hour", "Price, USD per hour"), ("sharing", "Divided by")),
-    "workloads": (("name", "Name"), ("rate_rps", "Requests per second"), ("slo_ms", "SLO, milliseconds")),
+    "workloads": (
+        ("name", "Name"),
+        ("model", "Model"),
+        ("rate_rps", "Requests per second"),
+        ("slo_ms", "SLO, milliseconds"),
+    ),
 }
 """The cells that people change, and what they are called."""
 
@@ -52,10 +58,14 @@ def _ask(table: Table, name: str, label: str, cell: Any, row: int) -> Any:
     meaning = LABELS[table][name].meaning
     key = f"{table}_{name}_of_{row}"
     missing = pd.isna(cell)
+    if name == "model":
+        models = sorted({profile.model for profile in known_profiles()} | ({str(cell)} if not missing else set()))
+        at = None if missing else models.index(str(cell))
+        return st.selectbox(label, models, index=at, accept_new_options=True, key=key, help=meaning)
     if name in INTEGERS:
         return st.number_input(label, value=None if missing else int(cell), step=1, key=key, help=meaning)
     if name in FLOATS:
-        return st.number_input(label, value=None if missing else float(cell), key=key, help=meaning)
+        return st.number_input(label, value=None if missing else float(cell), format="%g", key=key, help=meaning)
     return st.text_input(label, "" if missing else str(cell), key=key, help=meaning) or None
 
 
