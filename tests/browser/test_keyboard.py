@@ -41,7 +41,7 @@ def take_away(page, path):
         page.keyboard.press("Enter")
     plan.value.save_as(path)
     assert read_plan(path).gpus_used == 4
-    tab_to(page, page.locator("summary").filter(has_text="For what you run"))
+    tab_to(page, page.locator("summary").filter(has_text="Files for what you run"))
     page.keyboard.press("Enter")
     tab_to(page, page.get_by_role("combobox", name="What do you run?"))
     # The list opens for what is typed once it knows that it has the focus, and takes Enter once it has found a choice.

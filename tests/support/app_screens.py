@@ -64,3 +64,9 @@ def texts(elements):
     """All texts of some elements in one, as one reads them: without what only makes them literal for Markdown."""
     shown = " ".join(str(element.value) for element in elements)
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown).replace("\u2060", "")
+
+
+def fold(page, title):
+    """Returns the one fold whose title begins so."""
+    (found,) = [one for one in page.expander if one.label.startswith(title)]
+    return found

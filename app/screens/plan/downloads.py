@@ -1,4 +1,4 @@
-"""Taking a plan away: its file, its problem, a report for a change ticket, and what other tools take."""
+"""Downloading a plan: its file, its problem, a report for a change ticket, and what other tools take."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -34,13 +34,13 @@ STEPS_OF = Kept[tuple[Answer, Plan]]("taking.steps_of")
 
 
 def offer_plan(session: Session) -> None:
-    """Draws what can be taken away of the session's plan, if there is one. Files are made when they are asked for."""
+    """Draws what can be downloaded of the session's plan, if there is one. Files are made when they are asked for."""
     answer = session.answer
     if answer is None:
         return
     answer = Answer(named_now(session, answer.problem), answer.plan)
     problem, plan = answer.problem, answer.plan
-    st.header("Take it away")
+    st.header("Download and deploy")
     steps, trouble = _steps(session, answer)
     assumed = [one.words for one in stand_ins_in(session, problem)]
     plan_file, problem_file, report = st.container(key="beside_files").columns(3)
@@ -73,8 +73,10 @@ def offer_plan(session: Session) -> None:
         "well.",
     )
     if plan.gpus:
-        if simulation_of(session, plan) is None:
-            st.caption("The report says whether the plan holds once that was asked: *Will it hold?*, above.")
+        more = ["whether the plan holds (ask *Will it hold?* above)"] * (simulation_of(session, plan) is None)
+        more += ["the steps from what runs now (choose that on the screen *Transition*)"] * (session.running is None)
+        if more:
+            st.caption(f"The report can also say {' and '.join(more)}.")
         _offer_steps(session, answer, steps, trouble)
         offer_exports(session, problem, plan)
 
@@ -92,9 +94,6 @@ def _steps(session: Session, answer: Answer) -> tuple[Transition | None, str | N
 def _offer_steps(session: Session, answer: Answer, steps: Transition | None, trouble: str | None) -> None:
     running = session.running
     if running is None:
-        st.caption(
-            "The report has the steps from the plan that runs today once you say which one that is (page *Transition*)."
-        )
         return
     if steps is not None:
         st.caption(f"The report has {len(steps.steps)} steps from the running plan of {literal(running.problem.name)}.")

@@ -1,10 +1,10 @@
-"""A plan for what people run: its files, looked at before they are taken, how to apply them, what they cannot say."""
+"""A plan for what people run: its files, looked at before they are taken, how to apply them, what they do not say."""
 
 import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 
@@ -20,13 +20,15 @@ from sliceplan.solver.formats.gpu_uuids import parse_driver_names, parse_uuids
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.words import counted
 
 from ...widgets.files import dated_name, offer_file
 from ...widgets.memo import made_once
 from ...widgets.texts import literal
+from .format_names import format_name
 from .refusals import reasons, without_repeats
-from .stacks import BY_NAME, STACKS, Stack
-from .steps import commands_in, in_download, steps_for
+from .stacks import BY_NAME, STACKS, Stack, Step
+from .steps import in_download, names_a_node, steps_for
 from .words_here import IMAGES as IMAGES_FIELD
 from .words_here import NODES as NODES_FIELD
 from .words_here import REST as REST_FIELD
@@ -39,27 +41,30 @@ REST = Kept[bool]("taking.rest")
 
 WITH_IMAGES = ("deployments", "dra")
 WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
-NEEDS_UUIDS = "mig-parted-checkpoint"
+NEEDS_UUIDS, NEEDS_IMAGES = "mig-parted-checkpoint", "deployments"
 WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
 GPUS_A_NODE = 8
 """Of nodes that are assumed."""
 
 MOST_SHOWN = 20_000
-"""Characters of a file that are shown before it is taken away."""
+"""Characters of a file that are shown before it is downloaded."""
+
+TITLE = "Files for what you run: Kubernetes, Docker, Triton, a router or sliceplan's own agent"
+
+NOT_TRIED = "Not yet tried on a cluster or on hardware: apply the files to one node first."
+
+IMAGES_WANTED = "**Kubernetes Deployments**: add your container images in *Settings* above, and they are here too."
 
 
 def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
-    """Draws the choice of what one runs, what its forms need, and their files; or why they cannot hold the plan."""
+    """Draws the choice of what one runs, its files, how to apply them, and what they do not say."""
     names = [*(stack.name for stack in STACKS), BY_NAME]
     kept = STACK.of(session)
     # files_come_into_view.js looks for this key.
     with (
         st.container(key="files"),
-        st.expander(
-            "For what you run: Kubernetes, Docker, Triton, a router, sliceplan's own agent",
-            expanded=kept is not None or FILES_OPEN.of(session, False),
-        ),
+        st.expander(TITLE, expanded=kept is not None or FILES_OPEN.of(session, False)),
     ):
         chosen = st.selectbox(
             "What do you run?",
@@ -69,25 +74,31 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
             key="take_stack",
         )
         if chosen is None:
-            st.caption(
-                "Each form is exact, or says why it cannot hold this plan. You see the files before you take them."
-            )
+            st.caption("You see the files, how to apply them, and what of the plan they leave out.")
             return
         STACK.keep(session, chosen)
         stack = next((one for one in STACKS if one.name == chosen), None) or _asked_format(session)
         if stack is None:
             return
-        st.markdown(stack.gives)
+        st.caption(f"{stack.gives} {NOT_TRIED}")
         formats = [name for name in stack.formats if name in export_formats()]
-        images = _asked_images(session) if _any_of(formats, WITH_IMAGES) else ""
-        nodes, uuids, rest = _asked_more(session, plan, formats)
+        images, nodes, uuids, rest = _asked_settings(session, plan, formats)
         called = problem.labels
         make = partial(_made_all, problem, plan.called(called), formats, nodes, images, uuids, rest)
         made = made_once("export", (problem, plan, called, tuple(formats), nodes, images, uuids, rest), make)
-        _offer_instead(_show_refused(made, images), chosen)
-        if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
-            refused = [error for error in made.values() if isinstance(error, InputError)]
-            _show(problem, _placed_or_as_it_is(plan, nodes), stack, done, refused)
+        done = {name: export for name, export in made.items() if isinstance(export, Export)}
+        refused = _really_refused(made, images)
+        if not done:
+            _show_refused(refused, tuple(made))
+            _offer_instead(_others(_by_reason(refused, tuple(made)), chosen))
+            if not refused:
+                st.info(IMAGES_WANTED)
+        else:
+            placed = _placed_or_as_it_is(plan, nodes)
+            _show_files(problem, placed, stack, done)
+            _show_steps(problem, placed, stack, done)
+            wanted = _any_of(formats, WITH_IMAGES) and not images.strip()
+            _show_what_is_not_said(stack, done, refused, IMAGES_WANTED if wanted else "", chosen)
 
 
 def _any_of(formats: Sequence[str], some: Sequence[str]) -> bool:
@@ -103,20 +114,21 @@ def _asked_format(session: Session) -> Stack | None:
         "Format",
         names,
         index=names.index(kept) if kept in names else None,
-        format_func=lambda name: f"{name}: {_described(formats[name].description)}",
+        format_func=format_name,
         placeholder="Choose a format",
         key="take_format",
-        help="The same as `sliceplan export PLAN --format NAME`.",
+        help="The same as `sliceplan export PLAN --format NAME` writes.",
     )
     if chosen is None:
         return None
     FORMAT.keep(session, chosen)
-    return Stack(chosen, chosen, (chosen,), f"`{chosen}`: {said_here(_described(formats[chosen].description))}", (), ())
+    return Stack(format_name(chosen), chosen, (chosen,), _described(formats[chosen].description), (), ())
 
 
 def _described(description: str) -> str:
-    """Returns what a format gives, without the options of the command line that it takes."""
-    return re.sub(r"; (?:with|takes) --.*", "", description)
+    """Returns what a format gives, as Markdown, without the options of the command line that it takes."""
+    said = said_here(re.sub(r"; (?:with|takes) --.*", "", description))
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _made_all(
@@ -131,35 +143,41 @@ def _made_all(
     return {name: _made(problem, plan, name, nodes, images, uuids, rest) for name in formats}
 
 
-def _show_refused(made: Mapping[str, Export | InputError], images: str) -> str:
-    """
-    Says of each form that cannot hold the plan why; gravely where none can. What is only not typed yet is asked.
-
-    Returns the reasons.
-    """
+def _really_refused(made: Mapping[str, Export | InputError], images: str) -> dict[str, InputError]:
+    """Returns the forms that cannot hold the plan, with why; not those that only wait for images to be typed."""
     refused = {name: export for name, export in made.items() if isinstance(export, InputError)}
-    for name in [name for name in refused if name in WITH_IMAGES and not images.strip()]:
-        st.info(
-            f"`{name}` needs the container image of your services: type it above, one for all or one for each. "
-            "With it come its file and the step that applies it."
-        )
-        del refused[name]
+    return {name: error for name, error in refused.items() if name not in WITH_IMAGES or images.strip()}
+
+
+def _show_refused(refused: Mapping[str, InputError], own: Sequence[str]) -> None:
+    """Says why there is no file at all, forms with the same reasons together."""
+    for words, names in _by_reason(refused, own).items():
+        st.error(f"{_listed_names(names)} cannot be written:\n\n{words}")
+
+
+def _by_reason(refused: Mapping[str, InputError], own: Sequence[str]) -> dict[str, list[str]]:
     said: dict[str, list[str]] = {}
     for name, error in refused.items():
-        said.setdefault(reasons(error, tuple(made)), []).append(name)
-    for words, names in said.items():
-        lines = [f"{', '.join(f'`{name}`' for name in names)} cannot be written:", "", words]
-        (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
-    return "\n".join(said)
+        said.setdefault(reasons(error, own), []).append(name)
+    return said
 
 
-def _offer_instead(reasons_said: str, chosen: str) -> None:
-    """Draws a button for each choice that the reasons name in place of the one that was made."""
-    named = [stack.name for stack in STACKS if f"“{stack.name}”" in reasons_said and stack.name != chosen]
-    if not named:
+def _listed_names(names: Sequence[str]) -> str:
+    return ", ".join(f"**{format_name(name)}**" for name in names)
+
+
+def _others(said: Iterable[str], chosen: str) -> list[str]:
+    """Returns the choices that reasons name in place of the one that was made."""
+    text = "\n".join(said)
+    return [stack.name for stack in STACKS if f"“{stack.name}”" in text and stack.name != chosen]
+
+
+def _offer_instead(others: Sequence[str]) -> None:
+    """Draws a button for each other choice."""
+    if not others:
         return
     with st.container(horizontal=True):
-        for name in named:
+        for name in others:
             # Of a long name its beginning, which a phone has room for; what it names is chosen above then.
             short = re.split(r" \(|, ", name)[0]
             st.button(f"Choose {short}", key=f"take_instead_{name}", on_click=_choose, args=(name,))
@@ -169,26 +187,29 @@ def _choose(name: str) -> None:
     st.session_state["take_stack"] = name
 
 
-def _asked_more(
+def _asked_settings(
     session: Session, plan: Plan, formats: Sequence[str]
-) -> tuple[str, tuple[tuple[str, bytes], ...], Rest]:
-    """Returns nodes, UUIDs, and what becomes of the other GPUs: folded where what is assumed will mostly do."""
+) -> tuple[str, str, tuple[tuple[str, bytes], ...], Rest]:
+    """Returns images, nodes, UUIDs, and what becomes of other GPUs: folded where there are files without an answer."""
     names_nodes = all(gpu.node is not None for gpu in plan.gpus)
-    with_uuids, with_rest = _any_of(formats, WITH_UUIDS), _any_of(formats, WITH_REST)
-    if names_nodes and not with_uuids and not with_rest:
-        return "", (), "keep"
+    with_images, with_uuids, with_rest = (_any_of(formats, some) for some in (WITH_IMAGES, WITH_UUIDS, WITH_REST))
+    asked = ["container images"] * with_images + ["nodes"] * (not names_nodes)
+    asked += ["UUIDs of the GPUs"] * with_uuids + ["other GPUs of the nodes"] * with_rest
+    if not asked:
+        return "", "", (), "keep"
     assumed = "" if names_nodes else assumed_nodes(plan)
-    must_be_typed = NEEDS_UUIDS in formats or not (names_nodes or assumed)
-    with st.expander("More settings", expanded=must_be_typed):
+    nothing_without = set(formats) <= {NEEDS_UUIDS, NEEDS_IMAGES} or not (names_nodes or assumed)
+    with st.expander(f"Settings: {', '.join(asked)}", expanded=nothing_without):
+        images = _asked_images(session) if with_images else ""
         nodes = "" if names_nodes else _asked_nodes(session, assumed)
         uuids = _asked_uuids(session) if with_uuids else ()
         rest: Rest = _asked_rest(session) if with_rest else "keep"
     if assumed and nodes == assumed:
         st.caption(
-            f"The plan names no nodes: these are assumed, with 8 GPUs each: {literal(assumed)}. Type yours in *More "
-            "settings*."
+            f"The plan names no nodes, so these are assumed, with 8 GPUs each: {literal(assumed)}. Enter yours in "
+            "*Settings*."
         )
-    return nodes, uuids, rest
+    return images, nodes, uuids, rest
 
 
 def _asked_nodes(session: Session, assumed: str) -> str:
@@ -323,14 +344,12 @@ def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus
     return found, names
 
 
-def _show(
-    problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export], refused: Sequence[InputError]
-) -> None:
-    """Draws the files, and what to know of them before they are applied."""
+def _show_files(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]) -> None:
+    """Draws the files, to take and to look into."""
     if plan.violations:
-        st.error("The plan misses SLOs, and so will this.")
+        st.error("The plan misses SLOs, and so will these files.")
     files = in_download(made)
-    shown = st.selectbox("Look into", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
+    shown = st.selectbox("File", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
     text = files[shown]
     st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300, wrap_lines=True)
     if len(files) == 1:
@@ -340,20 +359,46 @@ def _show(
     else:
         label = f"Download {len(files)} files (zip)"
         offer_file(label, partial(zipped, files), problem.name, f"{stack.slug}.zip", key="take_export", width="content")
-    if any("{node}" in step for step in stack.how) and all(gpu.node is None for gpu in plan.gpus):
-        st.warning("The plan names no nodes yet. Say above which there are, each with its GPUs, as `gpu-node-1:8`.")
-    if steps := steps_for(stack.how, made, problem.name, plan):
-        unpacked = " Unpack the archive, and run them there." if len(files) > 1 else ""
-        st.markdown(f"**How to apply them.** Nothing of it was tried on a cluster or on hardware.{unpacked}")
-        st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)))
-        if commands := commands_in(steps):
-            st.caption("The commands alone, to copy; some are a choice, as the steps say.")
-            st.code("\n".join(commands), language="sh", wrap_lines=True)
-    if stack.not_said:
-        st.markdown("**What these files cannot say**")
-        st.markdown("\n".join(f"- {one}" for one in stack.not_said))
-    if warnings := without_repeats((one for export in made.values() for one in export.warnings), refused):
-        st.warning("To know of this plan's files:\n\n" + listed_here(warnings, tuple(made)))
+
+
+def _show_steps(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]) -> None:
+    """Draws how the files are applied: numbered steps, each with its commands to copy."""
+    steps = steps_for(stack.how, made, problem.name, plan)
+    if not steps:
+        return
+    st.markdown("**How to apply**")
+    if any(names_a_node(step) for step in stack.how) and all(gpu.node is None for gpu in plan.gpus):
+        st.warning("The plan names no nodes yet. Enter yours in *Settings*, each with its GPUs, as `gpu-node-1:8`.")
+    if len(in_download(made)) > 1 and any(step.commands for step in steps):
+        steps = [Step("Unpack the archive, and run the commands in its folder."), *steps]
+    for number, step in enumerate(steps, 1):
+        st.markdown(f"{number}. {step.text}")
+        if step.commands:
+            st.code("\n".join(step.commands), language="sh", wrap_lines=True)
+
+
+def _show_what_is_not_said(
+    stack: Stack, made: Mapping[str, Export], refused: Mapping[str, InputError], wanted: str, chosen: str
+) -> None:
+    """Draws a line for each thing that the files do not say, and the details behind a fold."""
+    own = (*made, *refused)
+    by_reason = _by_reason(refused, own)
+    others = _others(by_reason, chosen)
+    missing = "cannot hold this plan" + "; another choice can, below" * bool(others)
+    lines = [f"{_listed_names(names)}: {missing}." for names in by_reason.values()]
+    lines = [*([wanted] if wanted else []), *lines, *stack.not_said]
+    if lines:
+        st.markdown("\n".join(["**What these files do not say**", "", *(f"- {one}" for one in lines)]))
+    _offer_instead(others)
+    warnings = without_repeats((one for export in made.values() for one in export.warnings), refused.values())
+    if not by_reason and not warnings:
+        return
+    counts = ["why a file is missing"] * bool(by_reason) + [counted(len(warnings), "note")] * bool(warnings)
+    with st.expander(f"Details: {' and '.join(counts)}"):
+        for words, names in by_reason.items():
+            st.markdown(f"{_listed_names(names)} cannot be written:\n\n{words}")
+        if warnings:
+            st.markdown(listed_here(warnings, own))
 
 
 def zipped(files: Mapping[str, str]) -> bytes:

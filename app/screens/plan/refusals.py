@@ -33,7 +33,7 @@ def without_repeats(warnings: Iterable[str], refused: Iterable[InputError]) -> l
     """Returns what is to be known of files, each once; what is left out for a reason said above says that alone."""
     above = [one.message for error in refused for one in error.findings]
     return [
-        f"{text.partition(': ')[0]}: why not is said above."
+        f"{text.partition(': ')[0]}: the reason is above."
         if ": " in text and any(message in text for message in above)
         else text
         for text in dict.fromkeys(warnings)

@@ -10,9 +10,7 @@ from sliceplan.solver.model.parsing import parse_text
 from sliceplan.solver.model.plan import Plan
 
 from ...widgets.files import dated_name
-
-PROGRAMS = ("docker", "kubectl", "nvidia-mig-parted", "sh", "sliceplan", "sliceplan-agent")
-"""That steps call."""
+from .stacks import Step
 
 OF_A_FORMAT = re.compile(r"\{(path|named|config):([a-z-]+)(?:/([a-z.-]+))?\}")
 """
@@ -29,9 +27,9 @@ def in_download(made: Mapping[str, Export]) -> dict[str, str]:
     return {_path(made, name, file): text for name, export in made.items() for file, text in export.files.items()}
 
 
-def steps_for(steps: Sequence[str], made: Mapping[str, Export], problem: str, plan: Plan) -> list[str]:
+def steps_for(steps: Sequence[Step], made: Mapping[str, Export], problem: str, plan: Plan) -> list[Step]:
     """
-    Returns the steps for the files that were made, in Markdown; those for files that could not be made are left out.
+    Returns the steps for the files that were made; those for files that could not be made are left out.
 
     Parameters
     ----------
@@ -53,14 +51,27 @@ def steps_for(steps: Sequence[str], made: Mapping[str, Export], problem: str, pl
         "{gpus}": " ".join(f"--gpus {kind}:{count}" for kind, count in there.items()),
         "{variables}": variables[0] if variables else "/run/sliceplan/services/NAME.env",
     }
-    filled = []
-    for step in steps:
-        if all(_is_made(made, name, named) for _, name, named in OF_A_FORMAT.findall(step)):
-            one = OF_A_FORMAT.sub(lambda found: _of_a_format(found, made, as_taken), step)
-            for word, meaning in words.items():
-                one = one.replace(word, meaning)
-            filled.append(one)
-    return filled
+
+    def filled(text: str) -> str:
+        text = OF_A_FORMAT.sub(lambda found: _of_a_format(found, made, as_taken), text)
+        for word, meaning in words.items():
+            text = text.replace(word, meaning)
+        return text
+
+    return [
+        Step(filled(step.text), tuple(map(filled, step.commands)))
+        for step in steps
+        if all(_is_made(made, name, named) for _, name, named in OF_A_FORMAT.findall("\n".join(_texts(step))))
+    ]
+
+
+def names_a_node(step: Step) -> bool:
+    """Tells whether a step is for one node, by its name."""
+    return any("{node}" in text for text in _texts(step))
+
+
+def _texts(step: Step) -> tuple[str, ...]:
+    return (step.text, *step.commands)
 
 
 def _is_made(made: Mapping[str, Export], name: str, file: str) -> bool:
@@ -80,9 +91,3 @@ def _of_a_format(found: re.Match[str], made: Mapping[str, Export], as_taken: Map
 
 def _path(made: Mapping[str, Export], name: str, file: str) -> str:
     return f"{name}/{file}" if len(made) > 1 else file
-
-
-def commands_in(steps: Sequence[str]) -> list[str]:
-    """Returns the commands in steps of Markdown, in their order: what is set as code and begins with a program."""
-    found = (code for step in steps for code in re.findall(r"`([^`]+)`", step))
-    return [code for code in found if code.split()[0] in PROGRAMS and " " in code]

@@ -12,13 +12,14 @@ from dataclasses import replace
 import pytest
 import yaml
 from problems.shop import shop
-from support.app_screens import press, screen, session_with, settled, switch, texts
+from support.app_screens import fold, press, screen, session_with, settled, switch, texts
 from support.command_line import sliceplan_agent
 
 from sliceplan.app.screens.plan.exporting import assumed_nodes, zipped
+from sliceplan.app.screens.plan.format_names import FORMAT_NAMES, format_name
 from sliceplan.app.screens.plan.refusals import reasons, without_repeats
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
-from sliceplan.app.screens.plan.steps import commands_in, in_download, steps_for
+from sliceplan.app.screens.plan.steps import in_download, steps_for
 from sliceplan.app.screens.plan.words_here import listed_here, said_here
 from sliceplan.app.session.session import Answer
 from sliceplan.app.widgets.files import dated_name
@@ -35,7 +36,7 @@ DEMO = shop()
 OPTION = re.compile(r"--(format|nodes|image|uuids|rest|problem|lscpu|memory)\b")
 """Of `sliceplan export`."""
 
-NODES = "GPUs are not assigned to nodes: x; type above, in “Nodes”, which there are: NAME:COUNT"
+NODES = "GPUs are not assigned to nodes: x; enter them in “Nodes” above, as NAME:COUNT"
 
 
 def solved(problem=DEMO):
@@ -52,11 +53,16 @@ def labels(page):
     return [one.label for one in page.get("download_button")]
 
 
+def commands(page):
+    """Returns the commands of the steps, in their order."""
+    return "\n".join(one.value for one in page.code if one.language == "sh").splitlines()
+
+
 def test_a_plan_offers_its_file_its_problem_and_a_report():
     page = solved()
     assert not page.exception
     assert {"Plan as JSON", "Problem as YAML", "Report as HTML"} <= set(labels(page))
-    assert "once you say which one that is" in texts(page.caption)
+    assert "whether the plan holds (ask *Will it hold?* above)" in texts(page.caption)
 
 
 def test_every_form_is_offered_or_refused_with_its_reason():
@@ -65,10 +71,10 @@ def test_every_form_is_offered_or_refused_with_its_reason():
         chosen(page, name)
         assert not page.exception
         if page.error:
-            assert f"`{name}` cannot be written" in texts(page.error)
+            assert f"**{format_name(name)}** cannot be written" in texts(page.error)
             assert not OPTION.search(texts(page.error))
         elif page.info:
-            assert f"`{name}` needs the container image" in texts(page.info)
+            assert f"**{format_name(name)}**: add your container images in *Settings*" in texts(page.info)
         else:
             assert any(one.proto.id.endswith("take_export") for one in page.get("download_button"))
             assert page.code
@@ -79,24 +85,40 @@ def test_what_one_runs_gives_all_its_files_how_to_apply_them_and_what_they_canno
     for stack in STACKS:
         page.selectbox(key="take_stack").set_value(stack.name).run()
         assert not page.exception
-        said = texts([*page.error, *page.warning])
-        refused = [name for name in stack.formats if f"`{name}` cannot be written" in said]
+        said = texts([*page.error, *page.markdown])
+        refused = [name for name in stack.formats if f"**{format_name(name)}** cannot be written" in said]
         if len(refused) < len(stack.formats):
             assert page.code
-            assert "How to apply them" in texts(page.markdown)
+            assert "How to apply" in texts(page.markdown)
+            assert not page.error
         assert set(stack.formats) <= set(export_formats())
     page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
     page.text_area(key="take_images").set_value("example/server:1").run()
     offered = page.selectbox(key="take_shown").options
     assert {name.split("/")[0] for name in offered} == {"mig-manager", "node-labels", "deployments"}
-    assert "`device-plugin` cannot be written" in texts(page.warning)
-    warned = texts(page.warning)
-    assert warned.count("use “Kubernetes with DRA (dynamic resource allocation)” or “Plain Docker, or processes") == 1
-    assert warned.count("A100-80GB/0, part 1, runs 3 processes through MPS") == 1
-    assert "No nvidia.com/device-plugin.config for gpu-node-1: why not is said above." in warned
-    assert "while there are any, `nvidia-mig-parted assert` fails" in warned
-    assert not OPTION.search(warned)
+    lines = [line for one in page.markdown for line in one.value.splitlines()]
+    assert lines.count("- **Device plugin ConfigMap**: cannot hold this plan; another choice can, below.") == 1
+    details = texts(fold(page, "Details: why a file is missing and ").markdown)
+    assert details.count("use “Kubernetes with DRA (dynamic resource allocation)” or “Plain Docker, or processes") == 1
+    assert details.count("A100-80GB/0, part 1, runs 3 processes through MPS") == 1
+    assert "No nvidia.com/device-plugin.config for gpu-node-1: the reason is above." in details
+    assert "while there are any, `nvidia-mig-parted assert` fails" in details
+    assert not OPTION.search(details)
     assert not page.error
+    assert not page.warning
+
+
+def test_every_format_is_called_by_a_name_in_words_wherever_one_is_named():
+    assert set(FORMAT_NAMES) == set(export_formats())
+    ids = "|".join(name for name in FORMAT_NAMES if "-" in name and name != "mig-parted")
+    names = re.compile(rf"(?<![\w./-])({ids})(?![\w/-])")
+    page = solved()
+    for stack in (*STACKS, BY_NAME):
+        page.selectbox(key="take_stack").set_value(getattr(stack, "name", stack)).run()
+        shown = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
+        prose = re.sub(r"`[^`]*`", "", texts(shown))
+        assert not names.search(prose), (stack, names.search(prose))
+    assert page.selectbox(key="take_format").options == [FORMAT_NAMES[name] for name in export_formats()]
 
 
 @pytest.mark.parametrize(("images", "applied"), [("", 2), ("example/server:1", 3)])
@@ -105,11 +127,11 @@ def test_commands_name_the_files_of_the_archive_that_are_in_it_and_the_objects_o
     page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
     page.text_area(key="take_images").set_value(images).run()
     offered = page.selectbox(key="take_shown").options
-    commands = [shlex.split(one) for one in page.code[-1].value.splitlines()]
-    named = [word for command in commands for word in command if word.endswith((".yaml", ".sh"))]
+    typed = [shlex.split(one) for one in commands(page)]
+    named = [word for command in typed for word in command if word.endswith((".yaml", ".sh"))]
     assert named == offered
     assert len(named) == applied
-    (patch,) = [json.loads(command[-1])["spec"] for command in commands if command[1] == "patch"]
+    (patch,) = [json.loads(command[-1])["spec"] for command in typed if command[1] == "patch"]
     page.selectbox(key="take_shown").set_value(offered[0]).run()
     config_map = yaml.safe_load(page.code[0].value)
     assert patch == {"mig": {"strategy": "mixed"}, "migManager": {"config": {"name": config_map["metadata"]["name"]}}}
@@ -118,14 +140,14 @@ def test_commands_name_the_files_of_the_archive_that_are_in_it_and_the_objects_o
 def test_commands_for_docker_name_the_script_as_it_is_downloaded_and_a_file_that_it_writes():
     page = solved()
     page.selectbox(key="take_stack").set_value("Plain Docker, or processes on the machines").run()
-    script, shown = page.code[0].value, page.code[-1].value.splitlines()
+    script, shown = page.code[0].value, commands(page)
     assert shown[0] == f"sh -eu {dated_name('demo', 'gpu-node-1.sh')}"
     variables = shown[1].split("--env-file ")[1].split()[0]
     assert f"> {variables}\n" in script
     page = solved("parvagpu-s1")
     page.selectbox(key="take_stack").set_value("Plain Docker, or processes on the machines").run()
     page.text_input(key="take_nodes").set_value("a:1, b:1").run()
-    assert page.code[-1].value.startswith("sh -eu a.sh\n")
+    assert commands(page)[0] == "sh -eu a.sh"
 
 
 @pytest.mark.parametrize("images", ["", "registry.example/server:1.0"])
@@ -134,15 +156,14 @@ def test_steps_for_claims_name_what_was_written_as_it_is_downloaded(images):
     page.selectbox(key="take_stack").set_value("Kubernetes with DRA (dynamic resource allocation)").run()
     page.text_area(key="take_images").set_value(images).run()
     written = page.selectbox(key="take_shown").options if images else [dated_name("demo", "claims.yaml")]
-    assert page.code[-1].value.splitlines() == [f"kubectl apply -f {file}" for file in written]
+    assert commands(page) == [f"kubectl apply -f {file}" for file in written]
 
 
 def test_steps_for_mig_parted_leave_out_a_checkpoint_that_could_not_be_written_and_name_the_configuration():
     page = solved()
     page.selectbox(key="take_stack").set_value("mig-parted on the machines").run()
     file, (label,) = dated_name("demo", "gpu-node-1.mig-parted.yaml"), yaml.safe_load(page.code[0].value)["mig-configs"]
-    commands = [f"nvidia-mig-parted {what} -f {file} -c {label}" for what in ("apply", "assert")]
-    assert page.code[-1].value.splitlines() == commands
+    assert commands(page) == [f"nvidia-mig-parted {what} -f {file} -c {label}" for what in ("apply", "assert")]
 
 
 MOST_LETTERS = 40
@@ -153,13 +174,13 @@ def test_what_holds_the_plan_instead_is_one_press_away():
     page = solved()
     page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
     instead = {one.label.removeprefix("Choose "): one for one in page.button if one.label.startswith("Choose ")}
-    said = "".join(one.value for one in page.warning)
+    said = texts(fold(page, "Details: why a file is missing").markdown)
     assert instead
     assert all(f"“{name}" in said and len(name) < MOST_LETTERS for name in instead)
     name, button = next(iter(instead.items()))
     button.click().run()
     assert page.selectbox(key="take_stack").value.startswith(name)
-    assert not any("cannot be written" in one.value for one in page.warning)
+    assert "cannot be written" not in texts(page.markdown)
 
 
 def test_reasons_that_are_many_are_counted():
@@ -182,7 +203,7 @@ def test_reasons_that_advise_different_things_each_say_theirs():
 def test_what_a_file_leaves_out_for_a_reason_said_above_does_not_say_it_again():
     refused = InputError([Finding("p", "a", "is wrong; use --format dra")])
     warnings = ["No label for x: a is wrong; use --format dra.", "Other: thing.", "Other: thing."]
-    assert without_repeats(warnings, [refused]) == ["No label for x: why not is said above.", "Other: thing."]
+    assert without_repeats(warnings, [refused]) == ["No label for x: the reason is above.", "Other: thing."]
     assert without_repeats(warnings, []) == ["No label for x: a is wrong; use --format dra.", "Other: thing."]
 
 
@@ -195,7 +216,20 @@ def test_what_a_file_leaves_out_for_a_reason_said_above_does_not_say_it_again():
         ),
         ("the plan: A100/0 partitions[2].sm_percent is 3 %", "A100/0, part 3, is 3 %"),
         ("use --format dra or commands, or put them", f"use “{STACKS[1].name}” or “{STACKS[2].name}”, or put them"),
-        ("label the nodes (--format node-labels).", "label the nodes (`node-labels`)."),
+        ("label the nodes (--format node-labels).", "label the nodes (“Node labels”)."),
+        (
+            "the instances must be there (mig-parted-checkpoint, commands).",
+            f"(“{STACKS[4].name}” or “{STACKS[2].name}”).",
+        ),
+        (
+            "for exact places export mig-parted-checkpoint or commands.",
+            f"export “{STACKS[4].name}” or “{STACKS[2].name}”.",
+        ),
+        (
+            "docker-cores and systemd-cores hold them",
+            "“Docker commands for CPU cores” and “systemd units for CPU cores” hold",
+        ),
+        ("gpus[1].sharing is cores: EPYC/0 is a CPU", "EPYC/0 is a CPU"),
         ("run `kubectl get nodes`_now_", r"run `kubectl get nodes`\_now\_"),
         ("with --concurrency 1", "with --concurrency 1"),
     ],
@@ -212,25 +246,24 @@ def test_no_form_names_an_option_of_the_command_line_on_the_page(name):
         supplies = [parse_supply(one) for one in nodes.split(", ") if one]
         for rest in ("keep", "mig-off"):
             options = Options(source="the plan", problem=problem, rest=rest, images=values_by_name(images, "--image"))
-            for format_name, target in export_formats().items():
+            for form, target in export_formats().items():
                 try:
                     said = listed_here(target.export(assign(plan, supplies) if supplies else plan, options).warnings)
                 except InputError as error:
                     said = reasons(error)
-                assert not OPTION.search(said), (format_name, said)
+                assert not OPTION.search(said), (form, said)
                 assert "\\`" not in said
 
 
 def test_the_agent_s_stack_says_what_brings_a_simulated_node_to_the_plan(tmp_path, monkeypatch):
     page = solved()
     page.selectbox(key="take_stack").set_value("sliceplan's own agent on the machines").run()
-    said = texts(page.markdown)
+    said = [one for one in commands(page) if one.startswith("sliceplan-agent") and "--config" not in one]
     monkeypatch.chdir(tmp_path)
-    commands = [shlex.split(one) for one in re.findall(r"`(sliceplan-agent [^`]*)`", said) if "--config" not in one]
-    (plan_file,) = re.findall(r"--unsigned (\S+)", said)
+    (plan_file,) = re.findall(r"--unsigned (\S+)", "\n".join(said))
     assert plan_file == dated_name("demo", "plan.json")
     (tmp_path / plan_file).write_text(dump_plan(page.session_state["session"].answer.plan))
-    simulate, apply, _ = commands
+    simulate, apply, _ = map(shlex.split, said)
     assert simulate[3:] == ["--gpus", "A100-80GB:3"]
     for command in (simulate, [*apply, "--yes"]):
         done = sliceplan_agent(*command[1:])
@@ -241,7 +274,7 @@ def test_the_agent_s_stack_says_what_brings_a_simulated_node_to_the_plan(tmp_pat
 
 def test_images_are_asked_for_where_pods_need_them():
     page = chosen(solved(), "deployments")
-    assert "needs the container image of your services" in texts(page.info)
+    assert "add your container images" in texts(page.info)
     assert not page.error
     page.text_area(key="take_images").set_value("search-embedding=a:1\nsearch-embedding=b:1").run()
     assert "is given twice for search-embedding" in texts(page.error)
@@ -283,10 +316,10 @@ def test_nodes_that_are_assumed_are_those_of_the_plan_that_is_shown():
 def test_a_plan_for_the_agent_is_given_nodes_by_who_takes_it():
     page = solved("parvagpu-s1")
     page.selectbox(key="take_stack").set_value("sliceplan's own agent on the machines").run()
-    assert "--node gpu-node-1 --device" in texts(page.markdown)
+    assert "--node gpu-node-1 --device" in commands(page)[1]
     page.text_input(key="take_nodes").set_value("a:64").run()
     assert "names no nodes yet" not in texts(page.warning)
-    assert "--node a --device" in texts(page.markdown)
+    assert "--node a --device" in commands(page)[1]
 
 
 @pytest.mark.parametrize("name", ["demo", "mixed", "parvagpu-s6"])
@@ -314,14 +347,14 @@ def test_uuids_are_asked_for_where_a_checkpoint_names_gpus():
 
 def test_the_rest_of_a_node_is_listed_where_it_is_asked_for():
     page = chosen(solved(), "mig-parted")
-    assert "those that the plan does not list" in texts(page.warning) or "does not list stay" in texts(page.warning)
+    assert "does not list stay" in texts(page.markdown)
     listed = "".join(f"GPU {i}: NVIDIA A100 (UUID: GPU-1e44b340-5807-0dbe-62e6-343a6b8b8bc{i})\n" for i in range(5))
     page.session_state["session"].choices["taking.uuids"] = (("gpu-node-1.txt", listed.encode()),)
     page.run()
-    assert "left as they are: GPU 3, 4 of gpu-node-1" in texts(page.warning)
+    assert "left as they are: GPU 3, 4 of gpu-node-1" in texts(page.markdown)
     page.checkbox(key="take_rest").check().run()
     assert not page.error
-    assert "MIG is switched off there: GPU 3, 4 of gpu-node-1" in texts(page.warning)
+    assert "MIG is switched off there: GPU 3, 4 of gpu-node-1" in texts(page.markdown)
     assert "devices: [3, 4]" in page.code[0].value
 
 
@@ -356,10 +389,13 @@ print(json.dumps([name for name in ("ortools", "pulp", "pynvml") if name in sys.
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-def test_commands_in_the_steps_of_a_stack_can_be_copied():
-    steps = ["Read it; on the node: `sh -eu NODE.sh`.", "Label `a.b/c` is `success`: `kubectl apply -f x.yaml`, `sh`."]
-    assert commands_in(steps) == ["sh -eu NODE.sh", "kubectl apply -f x.yaml"]
-    assert all(commands_in(stack.how) for stack in STACKS if stack.slug not in ("triton", "router", "data"))
+def test_steps_have_commands_to_copy_and_none_within_their_text():
+    programs = ("docker ", "kubectl ", "nvidia-mig-parted ", "sh ", "sliceplan ", "sliceplan-agent ")
+    for stack in STACKS:
+        codes = [code for step in stack.how for code in re.findall(r"`([^`]+)`", step.text)]
+        assert not [code for code in codes if code.startswith(programs)], stack.slug
+        assert all(one.startswith(programs) for step in stack.how for one in step.commands)
+        assert stack.slug in ("triton", "data") or any(step.commands for step in stack.how)
 
 
 @pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.slug)
@@ -369,7 +405,8 @@ def test_steps_name_files_by_their_paths_in_the_download(stack):
     made = {name: Export({f"{name}.yaml": text.format(name)}) for name in stack.formats}
     steps = steps_for(stack.how, made, "demo", solve(DEMO, "parvagpu"))
     paths = set(in_download(made))
-    words = {word.strip(".,;:") for step in steps for word in re.split(r"[\s`]", step)}
+    said = [text for step in steps for text in (step.text, *step.commands)]
+    words = {word.strip(".,;:") for text in said for word in re.split(r"[\s`]", text)}
     named = {word for word in words if any(word.endswith(path.rpartition("/")[2]) for path in paths)}
     assert named <= paths | {dated_name("demo", next(iter(paths)))}
     if stack.slug in ("gpu-operator", "router"):

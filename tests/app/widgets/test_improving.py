@@ -50,7 +50,7 @@ def test_the_first_plan_is_shown_at_once_with_how_good_it_is_and_that_it_is_bein
     assert "8 GPUs, $27.45 per hour" in texts(page.header)
     assert page.metric[0].value == "$27.45"
     assert "Best so far: $27.45 per hour" in texts(page.sidebar.caption)
-    assert "Take it away" not in texts(page.header)
+    assert "Download and deploy" not in texts(page.header)
     assert "as soon as the search has ended or you have stopped it" in texts(page.caption)
     press(page, "stop_improving")
 
@@ -85,7 +85,7 @@ def test_stopping_keeps_the_best_so_far(dear):
     page = press(screen("plan", improving(dear, solve(DEMO))), "stop_improving")
     assert "Ended early: this is the best that was found until then." in texts(page.info)
     assert "3 GPUs, $10.29 per hour" in texts(page.header)
-    assert "Take it away" in texts(page.header)
+    assert "Download and deploy" in texts(page.header)
     assert "being improved" not in texts(page.info)
     assert page.session_state["session"].open_jobs == {}
 
