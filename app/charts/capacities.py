@@ -6,6 +6,7 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.objective import SAME
 from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.summary import missed_slos
 
 from .colours import MISSES, PALETTE
@@ -42,7 +43,9 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
             "pattern": {"shape": ["" if fine else "/" for fine in holds], "fgcolor": MISSES},
         },
         text=[
-            objective.figure(value) if fine else f"{objective.figure(value)}, {len(missed_slos(plan))} late"
+            objective.figure(value)
+            if fine
+            else f"{objective.figure(value)}, {counted(len(missed_slos(plan)), 'service')} late"
             for (plan, value), fine in zip(known, holds, strict=True)
         ],
         hovertemplate=f"%{{y}} could carry %{{x:,.3f}} {objective.unit}<extra></extra>",

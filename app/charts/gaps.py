@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.objective import SAME
 from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.summary import missed_slos
 
 from .colours import GREY, IDLE, MISSES, PALETTE, text_on
@@ -168,7 +169,7 @@ def _add_broken(figure: go.Figure, broken: Sequence[Plan]) -> None:
         hovertemplate="%{y}: $%{x:,.2f} per hour, but %{customdata}<extra></extra>",
     )
     # Whom it makes late, and by how much, takes more room than a phone has.
-    said = [f"{_usd(plan)}, {len(missed) or 'does not hold'}{' late' if missed else ''}" for plan, missed in late]
+    said = [f"{_usd(plan)}, {_late(len(missed)) if missed else 'does not hold'}" for plan, missed in late]
     _say(figure, broken, said, BROKEN)
 
 
@@ -176,7 +177,10 @@ def _missing(plan: Plan) -> str:
     missed = missed_slos(plan)
     if not missed:
         return "gives away more than there is"
-    worst = max(missed.values())
-    excess = f"{worst:.0%}" if worst >= 0.01 else f"{worst:.1%}"
-    services = " service" if len(missed) == 1 else " services"
-    return f"{len(missed)}{services} late, by up to {excess}"
+    worst = 100 * max(missed.values())
+    excess = f"{worst:.0f} %" if worst >= 1 else f"{worst:.1f} %"
+    return f"{_late(len(missed))}, by up to {excess} above the latency limit"
+
+
+def _late(services: int) -> str:
+    return f"{counted(services, 'service')} late"

@@ -13,7 +13,7 @@ from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.objective import COST, SAME
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.simulation_report import SimulationReport
-from sliceplan.solver.model.words import boards_in_cell
+from sliceplan.solver.model.words import boards_in_cell, counted
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.planner_words import RULES_OF, plain_name
 from sliceplan.solver.wording.summary import missed_slos
@@ -23,7 +23,7 @@ VERDICTS = {
     Status.FEASIBLE: "serves everything",
     Status.INFEASIBLE: "proven: no plan exists",
     Status.NONE_FOUND: "found no plan",
-    Status.REFUSED: "does not take it",
+    Status.REFUSED: "cannot plan this",
     Status.TIMEOUT: "no plan in time",
     Status.VIOLATING: "DOES NOT HOLD",
 }
@@ -49,12 +49,9 @@ COLUMNS = [
     "by BDA",
     "gap",
     "GPUs",
-    "missed SLOs",
-    "worst miss",
     "requests in time",
     "per month",
     "time (s)",
-    "placed otherwise",
     "whose rules",
     "planner",
 ]
@@ -62,24 +59,21 @@ COLUMNS = [
 
 def comparison_table(
     comparison: Comparison,
-    differences: Mapping[str, PlanDifference] | None = None,
     simulated: Mapping[str, SimulationReport] | None = None,
 ) -> pd.DataFrame:
     """
     Returns one row a planner, in the comparison's order; gaps in percent, NaN where there is no plan, no bound or a
     failure.
 
-    `differences` (from the exact plan) are by planner; what is missing there is NaN. `simulated`: by planner, what its
-    plan did request by request at its own rates.
+    `simulated`: by planner, what its plan did request by request at its own rates.
     """
-    differences, simulated = differences or {}, simulated or {}
+    simulated = simulated or {}
     rows = []
     for plan in comparison.rows:
         if isinstance(plan, Failure):
             rows.append({**_names(plan.planner), "verdict": FAILED, "time (s)": plan.runtime_s})
             continue
-        gap, missed = comparison.gap_to_bound(plan), missed_slos(plan)
-        differs = differences.get(plan.planner)
+        gap = comparison.gap_to_bound(plan)
         rows.append(
             {
                 **_names(plan.planner),
@@ -91,23 +85,15 @@ def comparison_table(
                 "by BDA": _gain(plan),
                 "gap": None if gap is None else 100 * gap,
                 "GPUs": boards_in_cell(plan.gpus) if plan.gpus else None,
-                "missed SLOs": len(missed) if plan.gpus else None,
-                "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
-                "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
     left_out = {"could carry"} if comparison.objective == COST else set()
     left_out |= set() if comparison.is_adjusted else {"by BDA"}
-    left_out |= set() if any(row.get("missed SLOs") for row in rows) else {"missed SLOs", "worst miss"}
     columns = [column for column in COLUMNS if column not in left_out]
     frame = pd.DataFrame(rows, columns=columns)
-    floats, counts = (
-        ["cost per hour", "per month", "could carry", "by BDA", "gap", "worst miss", "time (s)"],
-        ["missed SLOs", "placed otherwise"],
-    )
-    kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}
-    return frame.astype({column: kind for column, kind in kinds.items() if column in columns})
+    floats = ("cost per hour", "per month", "could carry", "by BDA", "gap", "time (s)")
+    return frame.astype({column: "float64" for column in floats if column in columns})
 
 
 def money_table(plans: Iterable[Plan], breakdowns: Mapping[str, CostBreakdown]) -> pd.DataFrame:
@@ -125,7 +111,9 @@ def _names(planner: str) -> dict[str, str | None]:
 
 
 def _promised(plan: Plan, simulated: SimulationReport | None) -> str | None:
-    """Returns what is known or planned of requests that are late; None: there is no plan, or it does not hold."""
+    """Returns what is known or planned of late requests, or which services are late by the plan; None: no plan."""
+    if missed := missed_slos(plan):
+        return f"{len(missed)} of {counted(len(plan.service_names), 'service')} late, by up to {excess(missed)}"
     if (badge := promise_badge(plan)) is None:
         return None
     if simulated is not None and simulated.holds == "yes":
@@ -133,6 +121,12 @@ def _promised(plan: Plan, simulated: SimulationReport | None) -> str | None:
     if simulated is not None:
         return found_of_requests(simulated)
     return NOT_PLANNED_FOR if plan.promise is None else badge[0]
+
+
+def excess(missed: Mapping[str, float]) -> str:
+    """Returns by how much the worst of some services passes its limit, in percent of it."""
+    worst = 100 * max(missed.values())
+    return f"{worst:.0f} %" if worst >= 1 else f"{worst:.1f} %"
 
 
 def _gain(plan: Plan) -> float | None:

@@ -18,8 +18,8 @@ def test_planners_that_ignore_interference_miss_slos_and_another_ones_plan_is_ta
     press(page, "Compare")
     # Proven within milliseconds, whatever the time limit; what takes long is a busy machine.
     expect(proven).to_be_visible(timeout=60_000)
-    expect(page.locator(".js-plotly-plot").get_by_text(", 4 late").first).to_be_visible()
-    unfold(page, "Whose rules, and which services are late")
+    expect(page.locator(".js-plotly-plot").get_by_text(", 4 services late").first).to_be_visible()
+    unfold(page, "Which planners, and which services are late")
     expect(page.get_by_text("first fit (iGniter's FFD+, 2023): ffd").first).to_be_visible()
     look(page, "compare-igniter")
     compared = json.loads(download(page, "Download comparison (JSON)").path().read_text())

@@ -90,10 +90,10 @@ def offer_the_rest(session: Session, problem: Problem, compared: Comparison, fac
     chosen, limit_s = _chosen(session, problem, facts), _limit_s(session, problem)
     endless = [name for name in chosen if facts[name].searches_on]
     said = (
-        f"A first look: {'' if first.plan is None else 'the plan at hand, and '}each planner for at most {MOST_S:g} s."
+        f"A first look: {'' if first.plan is None else 'the plan at hand, and '}at most {MOST_S:g} s for each planner."
     )
     if endless:
-        said += f" {' and '.join(endless)} did not run, whose search has no end of its own."
+        said += f" Not run, because they search until they are stopped: {', '.join(endless)}."
     cut_short = limit_s > MOST_S and any(plan.search.stopped == StopReason.TIME_LIMIT for plan in compared.plans)
     if not endless and not cut_short:
         return

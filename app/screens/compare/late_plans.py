@@ -18,12 +18,12 @@ def show_late_plans(compared: Comparison) -> None:
     broken = [plan for plan in compared.plans if plan.violations]
     if not broken:
         return
-    does = "does" if len(broken) == 1 else "do"
+    does, its = ("does", "Its planner predicts") if len(broken) == 1 else ("do", "Their planners predict")
     st.error(
-        f"**{counted(len(broken), 'plan')} {does} not hold**: made by rules that judge latencies by a model of their "
-        "own, and checked here by the full one."
+        f"**{counted(len(broken), 'plan')} {does} not hold.** {its} latencies by a simpler model; checked with the "
+        "full one, some services are late."
     )
-    with st.expander("Whose rules, and which services are late"):
+    with st.expander("Which planners, and which services are late"):
         st.markdown(listed(f"{plain_and_own_name(plan.planner)}: {late_in_words(plan)}" for plan in broken))
 
 
@@ -32,6 +32,6 @@ def late_in_words(plan: Plan) -> str:
     worst = sorted(missed_slos(plan).items(), key=lambda one: (-one[1], one[0]))
     if not worst:
         return "its GPUs give away more than there is"
-    shown = ", ".join(f"{name} by {excess:.1%}" for name, excess in worst[:MOST_SERVICES])
+    shown = ", ".join(f"{name} by {100 * excess:.1f} %" for name, excess in worst[:MOST_SERVICES])
     more = f" and {len(worst) - MOST_SERVICES} more" if len(worst) > MOST_SERVICES else ""
-    return f"late are {shown}{more}"
+    return f"above their latency limit are {shown}{more}"

@@ -26,9 +26,8 @@ def show_pictures(session: Session, problem: Problem, compared: Comparison) -> N
     if compared.objective != COST:
         show_picture(session, capacity_chart(compared), "capacities")
         st.caption(
-            "What all partitions of each plan could carry within the SLOs, together, which is not what they serve; the "
-            "line is the proven limit. Only `exact` looks for the most; the others look for few GPUs. A hatched bar "
-            "misses SLOs."
+            "What all partitions of each plan could carry within the SLOs, together, which is more than they are asked "
+            "to serve; the line is the proven limit. Only *exact search* aims for the most, the others for few GPUs."
         )
         return
     breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
@@ -50,27 +49,26 @@ def _breakdowns(problem: Problem, compared: Comparison) -> dict[str, CostBreakdo
 def _show_costs(session: Session, compared: Comparison) -> None:
     show_picture(session, gap_chart(compared), "gaps")
     st.caption(
-        "The line is proven: no plan that holds can cost less. The cheapest are on top; a hatched bar misses SLOs. "
-        "*Exact search* proves; the others are published or plain, told of below; in small: their names in files. "
-        "*Whole GPUs per service* shares none: each service has as many GPUs to itself as its rate needs."
+        "No plan that holds can cost less than the line: *exact search* proves that. In small print: the planners' "
+        "names in files and commands."
     )
 
 
 def _show_times(session: Session, compared: Comparison) -> None:
     show_picture(session, cost_runtime_chart(compared), "cost-against-time")
     st.caption(
-        "The cheapest first, with what its plan costs per hour; the farther to the left, the sooner it was found. The "
-        "time is that of this machine, whatever else ran on it."
+        "The cheapest plan first, with its cost per hour; the farther left, the sooner it was found, as measured on "
+        "this machine."
     )
 
 
 def _show_money(session: Session, compared: Comparison, breakdowns: dict[str, CostBreakdown]) -> None:
     show_picture(session, money_chart(compared.plans, breakdowns), "where-the-money-goes")
     st.caption(
-        "**Useful work**: what the required rates need of the partitions that serve them, were each used at its "
-        "best. **Over-provision**: capacity beyond the required rate. **Internal slack**: what the batch size that "
-        "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
-        "partition. Each costs its part of its GPU's price; together they are the plan's cost."
+        "**Useful work**: what the required rates would need if every partition ran at its best throughput. "
+        "**Over-provision**: capacity beyond the required rate. **Internal slack**: throughput lost because the SLO "
+        "limits the batch size. **Fragmentation**: room on used GPUs that is in no partition. Together they are the "
+        "plan's cost."
     )
     with st.expander("As parts of each plan's cost"):
         _money_table(compared, breakdowns)

@@ -23,9 +23,9 @@ def show_rows_so_far(session: Session) -> None:
     except UnknownJobError:
         rows = ()
     if not rows:
-        st.info("The first planner is at work. Each row is here as soon as it is ready.")
+        st.info("The first planner is running. Each row appears as soon as it is ready.")
         return
-    st.markdown(f"**{rows[-1].done} of {rows[-1].of} planners are done.** Gaps and pictures follow when all are.")
+    st.markdown(f"**{rows[-1].done} of {rows[-1].of} planners are done.** Pictures and gaps to the least cost follow.")
     column = st.column_config
     show_table(table_of(rows), "rows_so_far", columns={"time (s)": column.NumberColumn("time (s)", format="%.3f")})
 

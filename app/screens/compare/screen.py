@@ -3,7 +3,6 @@
 import json
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from sliceplan.app.jobs.comparing import SEARCH_S
@@ -50,11 +49,9 @@ ROW = Kept[str | None]("compare.row")
 FOLDED = (
     "requests in time",
     "by BDA",
-    "worst miss",
     "GPUs",
     "per month",
     "time (s)",
-    "placed otherwise",
     "whose rules",
     "planner",
 )
@@ -63,8 +60,8 @@ FOLDED = (
 DOES_PX = 170
 """Of what a planner does, in which the longest is read."""
 
-REQUESTS_IN_TIME_PX, LATE_PX = 225, 105
-"""In which `7 of 11 services miss 99 % in time` is read; and of the two columns of who is late."""
+REQUESTS_IN_TIME_PX = 330
+"""The last column that is seen at once where the page is 1,280 px wide: the next one would begin there, and be cut."""
 
 CARDS_AT_ONCE = 3
 """Planners that a phone shows at first, the cheapest that hold."""
@@ -84,8 +81,8 @@ LONGEST_S = 86_400.0
 def show(session: Session) -> None:
     """Draws the screen."""
     st.caption(
-        "The same services, planned by other rules, published and plain: what each plan costs, beside the least that "
-        "any plan can cost."
+        "The same services planned by other planners, published ones and simple ones: what each plan costs, against "
+        "the least that any plan can cost."
     )
     show_failure(session.results.get("compare"))
     planners_tab, prices_tab, learned_tab, cores_tab = st.tabs(
@@ -98,12 +95,12 @@ def show(session: Session) -> None:
         if "compare" in session.open_jobs:
             show_rows_so_far(session)
         elif session.comparison is None and "solve" in session.open_jobs:
-            st.info("The planners are put side by side as soon as the plan that is looked for is here.")
+            st.info("The comparison begins as soon as the plan is found.")
         elif session.comparison is None:
             offer_compare(
                 session,
-                "Press Compare to put the published heuristics beside the proven optimum: how much dearer each one is, "
-                "how long it takes, where its money goes, and whether its plan holds.",
+                "Press Compare to set published planners against the proven optimum: how much more each one's plan "
+                "costs, how long it takes, where the money goes, and whether the plan holds.",
                 "compare",
             )
         else:
@@ -134,7 +131,7 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
             able,
             default=able if kept is None else [name for name in kept if name in able],
             key=f"planners_{session.editor}",
-            help="Those that plan what the fleet allows. Without exact there may be no bound to measure the others by.",
+            help="Those that can plan for this fleet. Without exact there may be no bound to measure the others by.",
         )
         PLANNERS.keep(session, None if chosen == able else tuple(chosen))
         default = problem.settings.time_limit_s if problem else 30.0
@@ -150,7 +147,7 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
         )
         LIMIT.keep(session, None if limit == default else limit)
         if left_out := [name for name in facts if name not in able]:
-            st.caption(f"Nothing to say of this fleet: {', '.join(left_out)}.")
+            st.caption(f"These cannot plan for this fleet: {', '.join(left_out)}.")
         ready = problem is not None and bool(chosen)
         if st.button("Compare these", disabled=not ready, key="compare_these") and problem:
             compare_now(session, problem)
@@ -179,10 +176,10 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
     offer_the_rest(session, problem, compared, facts)
     _show_trouble(compared)
     if compared.not_run:
-        st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
+        st.warning(f"Stopped before their turn: {', '.join(compared.not_run)}.")
     show_pictures(session, problem, compared)
     show_late_plans(seen)
-    chosen = _table(compared, differences, simulated)
+    chosen = _table(compared, simulated)
     _reasons(seen)
     _one_planner(session, problem, compared, differences, facts, chosen)
     offer_file(
@@ -198,15 +195,15 @@ def _show_comparison(session: Session, problem: Problem, asked: Comparison, fact
 
 def _late_requests(simulated: dict[str, SimulationReport]) -> str:
     """Returns what is known of late requests where plans were not made for them, as Markdown."""
-    found = [f"of *{literal(plain_name(name))}* {_simulated(report)}" for name, report in simulated.items()]
+    found = [f"for *{literal(plain_name(name))}* {_simulated(report)}" for name, report in simulated.items()]
     known = (
         f"*Will it hold?* found {'; '.join(found)}"
         if found
-        else "*Will it hold?* says how many of the plan at hand are"
+        else "*Will it hold?* says how many are, for the plan at hand"
     )
     return (
-        f"Late requests are not planned for here: a batch is fast enough, and requests that wait may be late. {known}; "
-        "Settings, on *Services and fleet*, plan for 99 % in time."
+        f"These plans keep every batch fast enough, but requests that wait may still be late. {known}; to plan for "
+        "99 % in time, change the settings on *Services and fleet*."
     )
 
 
@@ -235,7 +232,7 @@ def _show_trouble(compared: Comparison) -> None:
     if compared.why_no_services:
         lines.append(f"- **What services cost** is not known: {literal(_shortened(compared.why_no_services))}")
     if lines:
-        st.error("\n".join(["The input is not at fault: please report this. The other rows stand.", "", *lines]))
+        st.error("\n".join(["Your input is not at fault: please report this. The other rows are valid.", "", *lines]))
 
 
 def _shortened(message: str) -> str:
@@ -252,15 +249,12 @@ def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDiff
     }
 
 
-def _table(
-    compared: Comparison, differences: dict[str, PlanDifference], simulated: dict[str, SimulationReport]
-) -> str | None:
+def _table(compared: Comparison, simulated: dict[str, SimulationReport]) -> str | None:
     """Shows the table; returns the planner of the row that is chosen in it."""
     column = st.column_config
     percent = partial(column.NumberColumn, format="%.1f %%")
-    table = tables.comparison_table(compared, differences, simulated)
     chosen = show_table(
-        table,
+        tables.comparison_table(compared, simulated),
         "planners_table",
         columns={
             "what it does": column.TextColumn("what it does", width=DOES_PX),
@@ -273,24 +267,17 @@ def _table(
                 "by BDA", help="how much more its shares under MPS could carry with batches and shares chosen anew"
             ),
             "gap": percent(
-                "dearer by" if compared.objective == COST else "less by",
-                help=f"{compared.objective.name} against what is proven that none can be better than",
+                "above the least" if compared.objective == COST else "below the most",
+                help=f"{compared.objective.name} against what is proven that no plan can be better than",
             ),
             "requests in time": column.TextColumn(
                 "requests in time",
-                width=in_time_px(table),
-                help="What a plan promises of requests that wait. Not planned for: it keeps to how long a batch "
-                "executes, so that some requests may be late. Will it hold? says how many, of the plan at hand, and "
-                "then it stands here.",
+                width=REQUESTS_IN_TIME_PX,
+                help="What a plan promises of requests that wait. Not planned for: the plan limits how long a batch "
+                "executes, so some requests may be late; Will it hold? says how many, for the plan at hand. Services "
+                "late: their latency, predicted with all interference, is above their limit, the worst by so much.",
             ),
-            "missed SLOs": column.NumberColumn(
-                "late", help="services whose latency, by the full interference model, passes what the SLO leaves"
-            ),
-            "worst miss": percent("late by", help="by how much the worst of them passes its limit"),
             "time (s)": column.NumberColumn("time (s)", format="%.3f"),
-            "placed otherwise": column.NumberColumn(
-                "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
-            ),
         },
         folded=FOLDED,
         at_once=CARDS_AT_ONCE,
@@ -304,15 +291,6 @@ def _table(
     return compared.rows[rows[0]].planner if rows and rows[0] < len(compared.rows) else None
 
 
-def in_time_px(table: pd.DataFrame) -> int:
-    """
-    Returns the width of the last column that is seen at once where the page is 1,280 px wide.
-
-    It takes what those of who is late leave where nobody is: else the next one would begin there, and be cut.
-    """
-    return REQUESTS_IN_TIME_PX + (0 if "missed SLOs" in table else LATE_PX)
-
-
 def _reasons(compared: Comparison) -> None:
     """Says why planners have no plan, those with the same reasons together."""
     without = sum(bool(plan.unserved) for plan in compared.plans)
@@ -324,7 +302,7 @@ def _reasons(compared: Comparison) -> None:
             lines = [listed(map(settings_in_words, found[:MOST_REASONS]))]
             lines += [f"- … and {more} more reasons"] if more > 0 else []
             st.markdown("\n".join([f"**{', '.join(planners)}**: {tables.VERDICTS[status]}", "", *lines]))
-        st.caption("Only a proof says something of the problem. What a planner did not find or take, another may.")
+        st.caption("Unless it is proven that no plan exists, another planner may find one.")
 
 
 def _one_planner(
@@ -360,7 +338,7 @@ def _one_planner(
         said = summary_and_what_of(plan, compared.gap_to_bound(plan))
         st.markdown(f"**{literal(plain_name(name))}**: {literal(said)}")
         if name in facts:
-            own = " It judges latencies by a model of its own." if facts[name].own_model else ""
+            own = " It predicts latencies by a model of its own." if facts[name].own_model else ""
             st.caption(f"{facts[name].source}.{own}")
         answer = session.answer
         is_taken = answer is not None and answer.plan is plan
@@ -372,17 +350,18 @@ def _one_planner(
         _where_it_differs(name, differences.get(name))
 
 
-USE = "Makes it the plan that the other screens show, and that is taken away from there."
+USE = "Makes it the plan that the other screens show and download."
 
 
 def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
     if differs is None:
         return
     if not differs.moved and not differs.partitions:
-        st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
+        st.caption("It divides the GPUs as the exact plan does, and places every service the same way.")
         return
-    st.markdown(f"Against the exact plan: **{len(differs.moved)}** services have other partitions.")
-    with st.expander("How it cuts the GPUs otherwise, and what each of these services has"):
+    has = "service has" if len(differs.moved) == 1 else "services have"
+    st.markdown(f"Against the exact plan: **{len(differs.moved)}** {has} other partitions.")
+    with st.expander("Which partitions differ, and which services are on them"):
         show_table(tables.partition_table(differs, name), "other_partitions", titles=2, key="other_partitions")
         if differs.moved:
             show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")
