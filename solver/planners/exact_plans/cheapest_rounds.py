@@ -23,6 +23,7 @@ from ...performance.interference.prediction import Ints
 from ...performance.resolve import ResolvedProblem
 from ...performance.turns.turn_rule import TOLERANCE, turn_rule
 from ...runtime.interruption import offer
+from .priced_rounds import PricedRounds
 from .rounds_kept_free import CutFor, FreeBeside
 from .slowed_shares import Surroundings, slowed_gpus, surroundings_of
 from .turning_partitions import TurningPartitions
@@ -88,6 +89,8 @@ class Cheapest:
     until: float
     free: FreeBeside | None
     """What cuts GPUs where partitions are kept free."""
+    by_prices: PricedRounds | None = None
+    """What fills whole GPUs whose shares slow each other; None: it is not for this fleet."""
     around: dict[str, Surroundings] = field(default_factory=dict)
     """Of GPU types whose shares slow each other: the surroundings on the GPUs that were dealt last."""
     found: tuple[list[tuple[str, list[Instance]]], list[RoundsGpu]] | None = None
@@ -113,6 +116,8 @@ class Cheapest:
 
         `first_until`: the moment from which on services stand alone at first, and no further way is tried.
         """
+        if self.by_prices is not None and self._fill_by_prices(self.by_prices):
+            return False
         best: tuple[float, Way, list[Content]] | None = None
         while (best is None or not self.is_enough) and (best is None or monotonic() < first_until):
             way = next(ways, None)
@@ -151,6 +156,14 @@ class Cheapest:
             dealt, vain = [one for i, one in enumerate(dealt) if i not in taken] + again, 0
             self._keep_if_cheaper(([], [self._rounds(one) for one in dealt]))
         return vain < IN_VAIN
+
+    def _fill_by_prices(self, by_prices: PricedRounds) -> bool:
+        """Fills whole GPUs by prices of services; tells whether no fewer are to be expected."""
+        for under_mps in by_prices.plans(self.until):
+            self._keep_if_cheaper(([], under_mps))
+            if self.is_enough:
+                break
+        return by_prices.looks_best
 
     def _improve(self, way: Way, contents: list[Content]) -> bool:
         packing = way.packing

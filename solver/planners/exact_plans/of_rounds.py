@@ -25,6 +25,7 @@ from ...performance.turns.turn_rule import TOLERANCE, TurnRule, turn_rule
 from ...runtime.interruption import offer
 from .cheapest_rounds import Cheapest, Way
 from .dealt_turns import dealing_of
+from .priced_rounds import priced_rounds
 from .rounds_kept_free import FreeBeside
 from .slowed_shares import ALONE, Surroundings, crowded, crowds_of, is_slowed_by_igniter, shares_in
 from .turning_partitions import TurningPartitions, turning_partitions
@@ -112,7 +113,8 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     usd = np.maximum(slot_usd, LEAST_PRICE * min(entry.price_per_hour for entry in resolved.fleet))
     free = None if rules is None else FreeBeside(resolved, rules, partitions, usd)
     build_s = time_limit_s if dealing is None else time_limit_s * (1 - TO_DEAL)
-    cheapest = Cheapest(resolved, planner, stated, search, begun + build_s, free)
+    by_prices = priced_rounds(resolved, rule, greatest, (least, most)) if partitions.are_all_divided else None
+    cheapest = Cheapest(resolved, planner, stated, search, begun + build_s, free, by_prices)
     ways = _Ways(resolved, partitions, usd, rule, (least, most))
     every = ways.slowed(cheapest.around) if partitions.divided else ways.fixed(rules)
     limited = cheapest.search_all(every, begun + build_s - TO_BUILD * build_s)

@@ -16,10 +16,14 @@ from ...runtime.interruption import unheard
 from ..exact import Exact
 from .answers import with_bound
 from .of_rounds import plan_rounds
+from .priced_rounds import may_be_filled_by_prices
 from .turns_at_hand import is_planned_without_turns
 
 FOR_ROUNDS = 0.7
 """Part of the time that the search for rounds may take."""
+
+FOR_ROUNDS_BY_PRICES = 0.9
+"""The same where whole GPUs are filled by prices, some of them without turns, which packs as well as without any."""
 
 OF_THE_REST = 0.8
 """Part of what is left then that the search without turns may take: some ends a little later, and its plan counts."""
@@ -28,7 +32,8 @@ OF_THE_REST = 0.8
 def plan_rounds_or_none(resolved: ResolvedProblem, planner: str, *, time_limit_s: float) -> Plan:
     """Returns the cheapest plan that was found with turns or without, with a bound of all plans."""
     begun = monotonic()
-    plan = plan_rounds(resolved, planner, time_limit_s=FOR_ROUNDS * time_limit_s)
+    part = FOR_ROUNDS_BY_PRICES if may_be_filled_by_prices(resolved) else FOR_ROUNDS
+    plan = plan_rounds(resolved, planner, time_limit_s=part * time_limit_s)
     left_s = time_limit_s - (monotonic() - begun)
     if plan.status in (Status.OPTIMAL, Status.INFEASIBLE) or left_s <= 0:
         return plan

@@ -75,6 +75,13 @@ class _Gpu:
     def used(self) -> int:
         return sum(self.units)
 
+    @property
+    def placed(self) -> tuple[Placed, ...]:
+        return tuple(
+            Placed(one.wanted, units, ms if one.wanted.in_turn else None)
+            for one, units, ms in zip(self.shares, self.units, self.rounds_ms, strict=True)
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class SlowedGpus:
@@ -115,13 +122,13 @@ class SlowedGpus:
                 alone = self._with((one,), (one.least,))
                 assert alone is not None  # as above
                 gpus.append(alone)
-        return [
-            tuple(
-                Placed(one.wanted, units, ms if one.wanted.in_turn else None)
-                for one, units, ms in zip(gpu.shares, gpu.units, gpu.rounds_ms, strict=True)
-            )
-            for gpu in gpus
-        ]
+        return [gpu.placed for gpu in gpus]
+
+    def beside(self, rounds: Sequence[Wanted]) -> tuple[Placed, ...] | None:
+        """Returns one GPU with all rounds, on the least shares that were found; None: they do not fit it."""
+        shares = tuple(_Share(one, self.model, self.percent, self.demand_mib) for one in rounds)
+        found = self._with(shares, (self.least_units,) * len(shares))
+        return None if found is None else found.placed
 
     def asked_of(self, gpus: Sequence[tuple[Placed, ...]]) -> list[tuple[int, tuple[float, ...]]]:
         """Returns of each GPU how many shares it has, and what they ask at most, of power and cache."""
