@@ -40,9 +40,10 @@ def without_least(problem: Problem, profiles: Sequence[Profile], limit_s: float 
 
 def one_gpu_less(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> tuple[Remedy, ...]:
     """
-    Returns, for each GPU type that a plan rents, whom to leave out for one GPU of it less, the greatest saving first.
+    Returns, for each GPU type that a plan rents, whom to leave out for one GPU of it less.
 
-    The problems keep the whole fleet: the plans are the cheapest ones on it, and cost less than the plan that there is.
+    Those whose plans take one GPU less come first, before those that take even fewer; of these the cheapest. The
+    problems keep the whole fleet: the plans are the cheapest ones on it, and cost less than the plan that there is.
     """
     from sliceplan.solver import api
 
@@ -61,7 +62,8 @@ def one_gpu_less(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> t
         again = api.solve(changed, profiles=profiles, time_limit_s=limit_s, start=way.plan.prices)
         if _serves(again) and _is_cheaper(again, plan):
             found.append(replace(way, problem=changed, plan=again))
-    return tuple(sorted(found, key=lambda way: (way.plan.cost_per_hour or 0.0, way.plan.gpus_used)))
+    one_less = plan.gpus_used - 1
+    return tuple(sorted(found, key=lambda way: (abs(way.plan.gpus_used - one_less), way.plan.cost_per_hour or 0.0)))
 
 
 def _serves(plan: Plan) -> bool:

@@ -138,6 +138,12 @@ def open_problem(session: Session, problem: Problem, saved_as: VersionKey | None
     session.editor += 1
 
 
+def take_answer(session: Session, answer: Answer) -> None:
+    """Makes a plan the one that the screens show, and keeps the one before it."""
+    session.before = session.answer
+    session.results["solve"] = Result(answer.problem, answer.plan)
+
+
 def change_tables(session: Session, tables: Tables, problem: Problem | None, *, opens: bool = False) -> None:
     """Notes changed tables and what they state, and keeps the earlier ones for undo."""
     session.past = (*session.past, TablesState(session.tables, session.saved_as, opens))[-MOST_UNDONE:]

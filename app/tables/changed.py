@@ -2,10 +2,17 @@
 
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_of, counted
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 MOST_NAMED = 3
+
+
+def is_the_same_but_for_changes(old: Problem, new: Problem) -> bool:
+    """Tells whether two problems are one that was changed: they share the name, and half of the services at least."""
+    before, after = ({(one.name, one.model) for one in problem.workloads} for problem in (old, new))
+    return old.name == new.name and 2 * len(before & after) >= max(len(before), len(after))
 
 
 def since(old: Plan, new: Plan) -> str:

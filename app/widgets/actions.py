@@ -9,7 +9,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.profiles.left_out import left_out_in_words
 from sliceplan.app.session.kept import Kept
-from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.session.session import Answer, Session, take_answer
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
@@ -145,7 +145,7 @@ def _take_exact(session: Session) -> None:
     TAKEN.keep(session, comparison)
     plan = next((plan for plan in comparison.plans if plan.planner == proving_planner(problem)), None)
     if plan is not None and (first is None or (first.plan is None and plan.status is Status.OPTIMAL)):
-        session.results["solve"] = Result(problem, plan)
+        take_answer(session, Answer(problem, plan))
 
 
 def _with_plan(comparison: Comparison, plan: Plan) -> Comparison:

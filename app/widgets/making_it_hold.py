@@ -11,7 +11,7 @@ from sliceplan.app.jobs.cost_of_holding import PURPOSE as COST
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic
 from sliceplan.app.profiles.known import known_profiles
-from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.session.session import Answer, Result, Session, open_problem, take_answer
 from sliceplan.solver.api.routers import ROUTERS
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan, Status
@@ -185,5 +185,5 @@ def _show_cost(session: Session, answer: Answer, holding: Answer) -> None:
         st.markdown(literal(words))
     if st.button("Use this plan", key="adopt_holding", help="The tables then state the promise; undo goes back."):
         open_problem(session, holding.problem, session.saved_as)
-        session.results["solve"] = Result(holding.problem, after)
+        take_answer(session, Answer(holding.problem, after))
         st.rerun()

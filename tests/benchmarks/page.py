@@ -175,7 +175,7 @@ def first_plan_s(address: str, repeats: int) -> float:
             began = time.perf_counter()
             tab.goto(address)
             tab.get_by_role("button", name="Plan my services").click()
-            box = tab.get_by_role("dialog").get_by_role("textbox", name="Cells of a spreadsheet")
+            box = tab.get_by_role("dialog").get_by_role("textbox", name="Rows from a spreadsheet")
             box.fill(cells)
             box.press("Control+Enter")
             tab.get_by_role("button", name="Plan 2 services").click()

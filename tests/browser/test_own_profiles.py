@@ -41,7 +41,7 @@ def test_a_pasted_table_of_measurements_becomes_a_profile_that_plans_use(page):
     look(page, "own-profiles")
     go(page, "Start", heading="sliceplan")
     press(page, "Plan my services")
-    pasted = page.get_by_role("dialog").get_by_role("textbox", name="Cells of a spreadsheet")
+    pasted = page.get_by_role("dialog").get_by_role("textbox", name="Rows from a spreadsheet")
     pasted.fill("service\tmodel\trps\tslo (ms)\nmine\tours\t300\t200")
     pasted.press("Control+Enter")
     page.get_by_role("dialog").get_by_role("button", name="Plan this service").first.click()

@@ -7,7 +7,7 @@ import streamlit as st
 
 from sliceplan.app.jobs.comparing import SEARCH_S
 from sliceplan.app.session.kept import Kept
-from sliceplan.app.session.session import Result, Session
+from sliceplan.app.session.session import Answer, Session, take_answer
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import comparison as tables
 from sliceplan.app.tables.labels import settings_in_words
@@ -343,7 +343,7 @@ def _one_planner(
         answer = session.answer
         is_taken = answer is not None and answer.plan is plan
         if st.button("Use its plan", disabled=not plan.gpus or is_taken, key="use_plan", help=USE):
-            session.results["solve"] = Result(problem, plan)
+            take_answer(session, Answer(problem, plan))
             st.rerun()
         if is_taken:
             st.caption("This is the plan that the other screens show.")

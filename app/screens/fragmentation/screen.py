@@ -13,7 +13,7 @@ from sliceplan.app.jobs.defragmenting import defragmented
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
-from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.session.session import Answer, Session, take_answer
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
 from sliceplan.app.tables.fragmentation import fragmentation_table, room_table, variants_in_words
@@ -377,7 +377,7 @@ def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> No
         st.caption(f"The first {MOST_STEPS:,} of {len(table):,} steps.")
     take, download = st.columns(2)
     if take.button("Make it the plan", key="take_defragmented", help="the screens Plan and Transition then show it"):
-        session.results["solve"] = Result(answer.problem, plan)
+        take_answer(session, Answer(answer.problem, plan))
         st.rerun()
     offer_file(
         "Download this plan",

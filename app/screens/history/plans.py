@@ -2,7 +2,7 @@
 
 from sliceplan.app.access import writing
 from sliceplan.app.session.plan_origin import note_origin, saved_in_words
-from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.session.session import Answer, Session, take_answer
 from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.records import SavedPlan
 from sliceplan.app.store.shared import problem_at, shared_store
@@ -35,7 +35,7 @@ def plan_words(plan: SavedPlan) -> str:
 def _show_again(session: Session, plan: SavedPlan) -> None:
     answer = _answer(plan)
     note_origin(session, answer.plan, _saved(plan))
-    session.results["solve"] = Result(answer.problem, answer.plan)
+    take_answer(session, answer)
     say(session, f"Plan {plan.id} for {plan.problem} is what the screens show now.")
 
 

@@ -43,14 +43,15 @@ def offer_plan(session: Session) -> None:
     st.header("Download and deploy")
     steps, trouble = _steps(session, answer)
     assumed = [one.words for one in stand_ins_in(session, problem)]
-    plan_file, problem_file, report = st.container(key="beside_files").columns(3)
+    row = st.container(horizontal=True)
     offer_file(
         "Plan as JSON",
         partial(_plan_text, answer),
         problem.name,
         "plan.json",
         key="take_plan",
-        place=plan_file,
+        place=row,
+        width="content",
         help_text="The plan itself: for `sliceplan show`, `check`, `export` and `transition`, and for the agent.",
     )
     offer_file(
@@ -59,7 +60,8 @@ def offer_plan(session: Session) -> None:
         problem.name,
         "problem.yaml",
         key="take_problem",
-        place=problem_file,
+        place=row,
+        width="content",
         help_text="What this plan answers: fleet, services and settings, for `sliceplan solve` and for this page.",
     )
     offer_file(
@@ -68,7 +70,8 @@ def offer_plan(session: Session) -> None:
         problem.name,
         "report.html",
         key="take_report",
-        place=report,
+        place=row,
+        width="content",
         help_text="One file for a change ticket: what, cost, proof, risks and steps. It needs nothing else and prints "
         "well.",
     )

@@ -6,7 +6,7 @@ import streamlit as st
 from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
-from sliceplan.app.tables.changed import since
+from sliceplan.app.tables.changed import is_the_same_but_for_changes, since
 from sliceplan.app.tables.labels import settings_in_words
 from sliceplan.app.tables.promise import promise_badge, proof_and_requests
 from sliceplan.app.tables.verdict import Colour, verdict
@@ -85,7 +85,7 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
 
 def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
     """
-    Says what is other than in the plan before, where that was of the same services or most of them.
+    Says what is other than in the plan before, where that was of the same problem: of another, it says nothing.
 
     Parameters
     ----------
@@ -98,8 +98,12 @@ def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
     if before is None or not (before.plan.gpus and plan.gpus):
         return
     old = shown(session, problem, before.plan)
-    if old is not plan and before.problem.name == problem.name:
+    if old is not plan and is_the_same_but_for_changes(before.problem, problem):
         st.markdown(f"**Against the plan before:** {literal(since(old, plan))}")
+
+
+def _ended(line: str) -> str:
+    return line if line.endswith((".", "!", "?")) else f"{line}."
 
 
 def _show_trouble(plan: Plan) -> None:
@@ -109,12 +113,9 @@ def _show_trouble(plan: Plan) -> None:
         table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
         show_table(table.assign(excess=100 * table["excess"]), "violations", columns=EXCESS)
     if plan.unserved:
-        if plan.status is Status.INFEASIBLE:
-            who = "This service has" if len(plan.unserved) == 1 else "These services have"
-            st.error(f"{who} no place. The reason says what is nearest to working.")
-        else:
+        if plan.status is not Status.INFEASIBLE:
             cannot = "this service" if len(plan.unserved) == 1 else "these services"
-            st.warning(f"This says what was tried, and not that {cannot} cannot be served.")
-        lines = [settings_in_words(line) for line in reasons(plan)]
+            st.warning(f"This is what was tried; it does not prove that {cannot} cannot be served.")
+        lines = [_ended(settings_in_words(line)) for line in reasons(plan)]
         more = f"\n- and {len(lines) - MOST_REASONS:,} more reasons" if len(lines) > MOST_REASONS else ""
         st.markdown(listed(lines[:MOST_REASONS]) + more)

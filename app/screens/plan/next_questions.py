@@ -1,6 +1,7 @@
 """What one asks next of a plan, where one reads it: will it hold, what if, whom to leave out, how it is run."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import ceil, floor
 from typing import Any
 
@@ -11,6 +12,7 @@ from sliceplan.app.jobs.leaving_out import one_gpu_less
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
 from sliceplan.app.profiles.known import known_profiles
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to, lead_to_files
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
@@ -31,6 +33,9 @@ from .remedying import offer_ways
 ROOM, MOST, LESS = (PlanQuestion(purpose) for purpose in ("room_to_grow", "most_carried", "one_gpu_less"))
 """Questions that a search answers."""
 
+LAST = Kept[str]("plan.asked_last")
+"""The purpose of the question that was asked last."""
+
 MOST_NEAREST = 8
 """Services whose percentiles are drawn here; the screen "Will it hold?" has all."""
 
@@ -46,35 +51,45 @@ def show_next_questions(session: Session, answer: Answer) -> None:
     """Draws the questions, and the answers that there are."""
     with st.container(horizontal=True, key="beside_questions"):
         _ask_whether_it_holds(session, answer)
-        _lead(session, "What if?", "what-if", "Changes rates, SLOs and prices by sliders, and plans again.")
+        _lead(session, "What if?", "what-if", "Change rates, SLOs and prices with sliders, and see the new plan.")
         kept = "the plan has one GPU" if len(answer.plan.gpus) == 1 else None
         kept = "every GPU may be used where most requests are the aim" if answer.plan.capacity else kept
-        less = "Whom to leave out so that the plan takes one GPU less?"
+        less = "Which services would have to go so that the plan takes one GPU less?"
         _ask(session, answer, LESS, "One GPU less?", less, one_gpu_less, kept)
-        _ask(session, answer, ROOM, "How much more fits?", "How far can all rates grow on these GPUs?", room_to_grow)
+        _ask(session, answer, ROOM, "How much more fits?", "How much can all rates grow on these GPUs?", room_to_grow)
         most = "What could these GPUs carry at most, if every service got what is left?"
         _ask(session, answer, MOST, "Most these GPUs carry?", most, most_carried, why_not_known(answer.problem))
         # files_come_into_view.js looks for this key, here and on the screen Transition.
-        files = "Files for Kubernetes, Docker, Triton, a router or sliceplan's agent, and how to apply them."
+        files = "Files for Kubernetes, Docker, Triton, a router or sliceplan's agent, and steps to apply them."
         st.button("How do I run it?", key="to_files", help=files, on_click=lead_to_files, args=(session,))
     report = simulation_of(session, answer.plan)
+    shows: dict[str, Callable[[], None]] = {}
     if report is not None:
-        _show_percentiles(session, shown(session, answer.problem, report))
+        shows[SIMULATE] = partial(_show_percentiles, session, shown(session, answer.problem, report))
     if (room := ROOM.found(session, answer.plan)) is not None:
-        st.markdown(f"**Room to grow:** {literal(in_words(room))}")
+        shows[ROOM.purpose] = partial(_show_room, room)
     if (most := MOST.found(session, answer.plan)) is not None:
-        show_most_carried(shown(session, answer.problem, most))
+        shows[MOST.purpose] = partial(show_most_carried, shown(session, answer.problem, most))
     if (ways := LESS.found(session, answer.plan)) is not None:
-        _show_less(session, ways)
+        shows[LESS.purpose] = partial(_show_less, session, ways)
+    # What was asked last stands beside its button, where it is looked for.
+    last = LAST.of(session)
+    for purpose in sorted(shows, key=lambda purpose: purpose != last):
+        shows[purpose]()
 
 
 def _ask_whether_it_holds(session: Session, answer: Answer) -> None:
     """Draws the question that a simulation of the plan answers."""
-    meaning = "Carries the plan out request by request: how long users wait, and who keeps the SLO."
+    meaning = "Simulates the plan request by request: how long users wait, and which services keep their SLO."
     is_open = SIMULATE in session.open_jobs
     known = simulation_of(session, answer.plan) is not None
     if st.button("Will it hold?", key="ask_will_it_hold", help=meaning, disabled=is_open or known):
+        LAST.keep(session, SIMULATE)
         begin_simulation(session, answer, asked_of(session, answer.plan) or usual_traffic(answer.problem))
+
+
+def _show_room(room: HeadroomReport) -> None:
+    st.markdown(f"**Room to grow:** {literal(in_words(room))}")
 
 
 def _show_percentiles(session: Session, report: SimulationReport) -> None:
@@ -92,10 +107,10 @@ def _show_percentiles(session: Session, report: SimulationReport) -> None:
 def _show_less(session: Session, ways: Sequence[Remedy]) -> None:
     """Draws whom to leave out, each with a button that does it."""
     if not ways:
-        st.markdown("**One GPU less:** no plan without one of the services was found that takes fewer GPUs.")
+        st.markdown("**One GPU less?** Leaving out services was not found to save a GPU.")
         return
-    st.markdown("**One GPU less**, each planned; a press makes it the problem, and can be taken back:")
-    offer_ways(session, ways, "less")
+    st.markdown("**One GPU less?** Yes, by leaving out services. A press does it, and you can take it back:")
+    offer_ways(session, ways, "less", gives_up=True)
 
 
 def _lead(session: Session, question: str, path: str, meaning: str) -> None:
@@ -116,6 +131,7 @@ def _ask(
     """Draws a question that a search answers, which begins when it is pressed; short, as five stand on a phone."""
     closed = why_not is not None or asked.is_open(session)
     if st.button(question, key=f"ask_{asked.purpose}", disabled=closed, help=why_not or meaning):
+        LAST.keep(session, asked.purpose)
         profiles = used_profiles(answer.problem, known_profiles())
         if asked.ask(session, answer, search, answer.problem, answer.plan, profiles):
             st.rerun()

@@ -12,7 +12,7 @@ from sliceplan.app.jobs.searching_on import limit_s, longer
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.problem_state import undo
-from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.session.session import Answer, Result, Session, open_problem, take_answer
 from sliceplan.app.session.shown import names_shown
 from sliceplan.app.widgets.plan_question import PlanQuestion
 from sliceplan.app.widgets.texts import literal
@@ -20,7 +20,7 @@ from sliceplan.solver.model.naming import naming
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.model.words import boards_in_words
+from sliceplan.solver.model.words import boards_in_words, counted
 from sliceplan.solver.what_if.points import used_profiles
 
 from .searching_on import tried_with_more_time
@@ -42,6 +42,8 @@ class Taken:
     """As it is with it."""
     before: Result
     """The answer that it led out of."""
+    plan_before: Answer | None = None
+    """The plan before that answer."""
 
 
 def offer_remedies(session: Session, answer: Answer) -> None:
@@ -66,30 +68,42 @@ def _offer_changes(session: Session, answer: Answer) -> None:
             return
     tried = "other settings, or less of the fleet" if refused else "longer SLOs, more GPUs"
     if REMEDIES.is_open(session):
-        st.info(f"Trying what would help: {tried}. Each way out that works is offered here.")
+        st.info(f"Trying what would help: {tried}. What works appears here.")
         return
     ways: tuple[Remedy, ...] = REMEDIES.found(session, plan) or ()
     if not ways:
         limits = "" if refused else " SLOs up to ten times as long, or more of these GPUs."
-        st.info(f"No single change that was tried gives a plan{':' if limits else '.'}{limits}")
+        st.info(f"No single change that was tried leads to a plan{':' if limits else '.'}{limits}")
         return
-    st.markdown("**What would help**, each tried; a press makes it the problem, and can be taken back:")
+    st.markdown("**What would help.** Each was tried; a press changes the problem, and you can take it back:")
     offer_ways(session, ways, "remedy")
 
 
-def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
-    """Draws a button for each way, which makes it the problem, with its plan and what that costs."""
+def offer_ways(session: Session, ways: Sequence[Remedy], key: str, *, gives_up: bool = False) -> None:
+    """
+    Draws a button for each way, which makes it the problem, with its plan and what that costs.
+
+    Parameters
+    ----------
+    gives_up
+        There is a plan already, with more GPUs: no way is advised, and how many GPUs less it takes is said.
+    """
     answer = session.answer
     called = str if answer is None else names_shown(session, answer.problem)
     for number, way in enumerate(ways):
         words = naming(way.sentence, [called(name) for name in way.named])
         st.button(
-            literal(f"{words}: {_cost(way.plan)}"),
+            literal(f"{words}: {_cost(way.plan)}{_fewer(answer, way.plan) if gives_up else ''}"),
             key=f"{key}_{number}",
             on_click=_take,
             args=(session, way, words),
-            type="primary" if number == 0 else "secondary",
+            type="primary" if number == 0 and not gives_up else "secondary",
         )
+
+
+def _fewer(answer: Answer | None, plan: Plan) -> str:
+    fewer = 0 if answer is None else answer.plan.gpus_used - plan.gpus_used
+    return f", {counted(fewer, 'GPU')} less" if fewer > 0 else ""
 
 
 def _cost(plan: Plan) -> str:
@@ -101,9 +115,9 @@ def _cost(plan: Plan) -> str:
 
 def _take(session: Session, way: Remedy, words: str) -> None:
     """Makes a remedy the problem, with its plan."""
-    TAKEN.keep(session, Taken(words, way.problem, session.results["solve"]))
+    TAKEN.keep(session, Taken(words, way.problem, session.results["solve"], session.before))
     open_problem(session, way.problem, session.saved_as)
-    session.results["solve"] = Result(way.problem, way.plan)
+    take_answer(session, Answer(way.problem, way.plan))
 
 
 def show_taken(session: Session) -> None:
@@ -119,4 +133,4 @@ def show_taken(session: Session) -> None:
 def _take_back(session: Session, taken: Taken) -> None:
     TAKEN.forget(session)
     undo(session)
-    session.results["solve"] = taken.before
+    session.results["solve"], session.before = taken.before, taken.plan_before

@@ -1,5 +1,6 @@
 """One's own services, from a spreadsheet, a file or three fields, to a plan by one press."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -58,10 +59,11 @@ def ask_for_services(session: Session) -> None:
 def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:
     models = list(dict.fromkeys(one.model for one in known))
     text = st.text_area(
-        "Cells of a spreadsheet, with the line of column names; read with Ctrl+Enter, or when you leave the field",
+        "Rows from a spreadsheet, with their column names",
         key="own_cells",
         height=140,
         placeholder=SAMPLE,
+        help="Read when you leave the field, or press Ctrl+Enter.",
     )
     units = "Rates in requests per second, SLOs in milliseconds"
     st.caption(literal(f"{units}. Models known on {gpu}: {', '.join(models)}."))
@@ -141,16 +143,37 @@ def _offer_rows(
     usual = SHARING_WORDS["mig"] if "mig" in ways else sharing_in_words(ways)
     fleet = typed(pd.DataFrame([{"gpu": gpu, "sharing": usual}], columns=list(FLEET_COLUMNS)))
     settings = {name: getattr(NEW_SETTINGS, name) for name in Settings.model_fields}
-    problem, findings = stated(Tables(NAME, fleet, rows, settings, profiles=session.tables.profiles))
+    problem, findings = stated(Tables(name_for(session, rows), fleet, rows, settings, profiles=session.tables.profiles))
     if problem is None:
         _say_wrong([_in_row(f"{finding.path} {finding.message}") for finding in findings])
         return
     _offer(session, problem, len(rows), key, stand_ins)
 
 
+def name_for(session: Session, rows: pd.DataFrame) -> str:
+    """
+    Returns what the problem of these services is called: as the one at hand if that has half of them, else a new name.
+
+    Two problems of one name would be taken for versions of one.
+    """
+    at_hand = session.tables
+    names, there = set(rows["name"]), set(at_hand.workloads["name"])
+    if at_hand.name.startswith(NAME) and 2 * len(names & there) >= max(len(names), len(there)):
+        return at_hand.name
+    taken = {at_hand.name, *(state.tables.name for state in (*session.past, *session.future))}
+    numbered = (f"{NAME}-{count}" for count in itertools.count(2))
+    return next(name for name in itertools.chain([NAME], numbered) if name not in taken)
+
+
 def _offer(
     session: Session, problem: Problem, count: int, key: str = "own_plan", stand_ins: tuple[StandIn, ...] = ()
 ) -> None:
+    at_hand = session.tables
+    if session.saved_as is None and at_hand.name.startswith(NAME):
+        st.caption(
+            f"This takes the place of **{literal(at_hand.name)}**, which is not saved. *Undo* on *Services and fleet* "
+            "brings it back."
+        )
     if st.button(f"Plan {count:,} services" if count != 1 else "Plan this service", type="primary", key=key):
         open_and_solve(session, problem)
         note_stand_ins(session, stand_ins)

@@ -6,7 +6,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.moves import Replanned, replan
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
-from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.session.session import Answer, Result, Session, take_answer
 from sliceplan.app.session.shown import shown
 from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.digest import reference
@@ -112,4 +112,4 @@ def _show_answer(session: Session) -> None:
 
 
 def _use(session: Session, result: Result, found: Replanned) -> None:
-    session.results["solve"] = Result(result.problem, found.plan)
+    take_answer(session, Answer(result.problem, found.plan))

@@ -10,7 +10,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.jobs.what_if_calls import live_limit_s
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import draw_again
-from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.session.session import Answer, Session, open_problem, take_answer
 from sliceplan.app.session.shown import shown as with_labels
 from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import offer_solve, solve_now
@@ -224,7 +224,7 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
 
 def _adopt(session: Session, shown: Answer) -> None:
     open_problem(session, shown.problem, session.saved_as)
-    session.results["solve"] = Result(shown.problem, shown.plan)
+    take_answer(session, shown)
     set_changes(session, WhatIf())
 
 

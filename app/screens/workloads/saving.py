@@ -45,4 +45,7 @@ def show_save_as(session: Session, problem: Problem | None, suffix: str) -> None
     name = st.text_input("Name", "" if session.saved_as else session.tables.name, key=f"save_as_name_{suffix}")
     note = st.text_input("What it is for", key=f"save_as_note_{suffix}")
     if st.button("Save under this name", type="primary", key=f"save_under_{suffix}") and problem is not None:
+        if not name.strip():
+            st.error("Enter a name first.")
+            return
         attempt(partial(save_as, session, problem, name.strip(), note))

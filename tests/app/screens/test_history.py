@@ -127,7 +127,7 @@ def test_a_name_that_is_taken_or_cannot_be_kept_is_refused_where_it_is_asked_for
     assert f"a problem is already saved as '{saved.document}'" in texts(page.error)
     field(page, "Name").set_value("  ")
     click(page, "save_under_0_None")
-    assert "name is empty; expected 1 to 120 characters" in texts(page.error)
+    assert "Enter a name first." in texts(page.error)
     assert state(page).saved_as is None
 
 

@@ -4,11 +4,15 @@ import pandas as pd
 from problems.instances import problem_of
 from support.app_screens import press, screen, session_with, texts
 
+from sliceplan.app.screens.start.own_services import name_for
 from sliceplan.app.screens.start.screen import EXAMPLES
 from sliceplan.app.screens.start.unknown_models import LEFT_OUT, nearest, stand_ins_of, unknown_in, with_known
 from sliceplan.app.session.drafts import Drafts
+from sliceplan.app.session.session import open_problem
 from sliceplan.app.session.stand_ins import note_stand_ins, stand_ins_in
 from sliceplan.solver.formats.problem_files import example_problems
+
+DEMO = example_problems()["demo"]
 
 
 def asked(cells, **chosen):
@@ -40,6 +44,29 @@ def test_rows_that_are_not_shown_are_counted():
         page = asked("\n".join(["service\tmodel\trps\tslo", *(f"s{i}\tvgg16\t50\t200" for i in range(services))]))
         assert page.button(key="own_plan").label == f"Plan {services} services"
         assert ("the first 8 of 12; all of them are planned" in texts(page.caption)) == (services == 12)
+
+
+def test_other_services_than_those_at_hand_are_a_problem_of_another_name():
+    session = session_with("demo")
+    first, second = (pd.DataFrame({"name": names}) for names in (["a", "b"], ["c", "d", "e"]))
+    assert name_for(session, first) == "my-services"
+    mine = problem_of([{"name": name, "model": "vgg16", "rate_rps": 5, "slo_ms": 900} for name in ("a", "b")])
+    open_problem(session, mine.model_copy(update={"name": "my-services"}))
+    assert name_for(session, first) == name_for(session, first.head(1)) == "my-services"
+    assert name_for(session, second) == "my-services-2"
+    open_problem(session, DEMO)
+    assert name_for(session, first) == "my-services-2"
+
+
+def test_a_problem_of_ones_own_is_not_replaced_without_a_word():
+    cells = "service\tmodel\trps\tslo\na\tvgg16\t50\t200"
+    assert "not saved" not in texts(asked(cells).caption)
+    session = session_with("demo")
+    open_problem(session, DEMO.model_copy(update={"name": "my-services"}))
+    page = screen("start", session)
+    page.session_state["own_cells"] = cells
+    page.button(key="door_own").click().run()
+    assert "This takes the place of **my-services**, which is not saved. *Undo*" in texts(page.caption)
 
 
 UNKNOWN = "service\tmodel\trps\tslo (ms)\nfind\tbert-base\t50\t200\nchat\tllama-7b\t5\t2000"
