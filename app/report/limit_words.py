@@ -14,6 +14,15 @@ REASONS = (
         "needs at least its cheapest partitions at these prices.",
     ),
     (
+        "count cuts",
+        "Whatever partitions and shared GPUs are priced at, a plan's GPUs are worth no less than what its services need. "
+        "For all whole numbers of GPUs that cost less, prices were found at which they are worth less.",
+    ),
+    (
+        "no GPU that costs less holds all services",
+        "No single GPU that costs less holds all services, however they are split.",
+    ),
+    (
         "dual bound of the MIG cutting stock with partitions that are kept free",
         f"Of all ways to cut the GPUs, with the partitions kept free that were settled beforehand, {NOT_RULED_OUT}",
     ),

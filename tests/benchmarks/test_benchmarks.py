@@ -96,6 +96,11 @@ def test_mps_gap_prints_a_row_for_each_family(benchmark):
     assert [row[:3] for row in rows(lines)] == [[family, "4", "1 of 1"] for family in families]
 
 
+def test_mps_gap_measures_services_beside_others_that_partitions_serve(benchmark):
+    lines = benchmark("mps_gap", "--size", 10, "--seeds", 1, "--cpu", "--beside-mig", "--family", "v100")
+    assert [row[:3] for row in rows(lines)] == [["v100", "10", "1 of 1"]]
+
+
 def test_mps_capacity_prints_a_row_for_each_number_of_replicas(benchmark):
     lines = benchmark("mps_capacity", "--size", "2:1", "--time-limit", 1, "--cpu")
     assert [row[:4] for row in rows(lines)] == [["2", "1", "1", "1"], ["2", "1", "any", "1"]]

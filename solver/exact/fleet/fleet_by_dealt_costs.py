@@ -64,14 +64,15 @@ def with_dealt_bound(
     greatest, idle = 0.0, 0
     while idle < IDLE and time.monotonic() < deadline:
         dealing.improve(deadline)
-        demands = replace(prices.data.demands, shared=dealing.rates())
+        rates = dealing.rates()
+        demands = replace(prices.data.demands, shared=rates)
         start = prices.priced.price
         found = best_prices(demands, prices.data.supply, start=start, enough=most, deadline=deadline)
         idle = 0 if found.bound > greatest * (1 + RISE) else idle + 1
         greatest = max(greatest, found.bound)
         bound = np.inf if greatest > most * (1 + 1e-6) else lattice.next_cost(greatest)
         if bound > prices.bound:
-            prices = replace(prices, bound=bound, method=DEALT)
+            prices = replace(prices, bound=bound, method=DEALT, hosted=rates)
         if is_within(resolved.gap, cost, prices.bound) or dealing.is_done:
             break
     return prices

@@ -26,6 +26,8 @@ from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.cover_groups import cover_groups
 from ..covers.covers import Covers, cheapest_covers
+from ..covers.demands import Demands
+from ..covers.hosted_rates import HostedRates
 from ..covers.undecided_classes import undecided_classes
 from ..dual.lagrangian_data import LagrangianData, known_prices, lagrangian_data, most_to_pay
 from ..dual.lagrangian_dual import SLACK, PricedDemand, best_prices
@@ -72,6 +74,13 @@ class FleetPrices:
     data: LagrangianData
     method: str = PRICES
     """Of the bound."""
+    hosted: HostedRates | None = None
+    """What residents are known to take at least, where that is more than in the data."""
+
+    @property
+    def most_demanding(self) -> Demands:
+        """What services ask for by all that is known of residents."""
+        return self.data.demands if self.hosted is None else replace(self.data.demands, shared=self.hosted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +143,7 @@ def plan_at_prices(
             best = plan
         if is_within(resolved.gap, best.cost, prices.bound):
             break
-        dearness = _dearness(resolved, prices, plan, dearness)
+        dearness = dearness_of(resolved, prices, plan.gpus, dearness)
     return best, limited
 
 
@@ -249,14 +258,14 @@ def _decoded(
     return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
 
 
-def _dearness(resolved: ResolvedProblem, prices: FleetPrices, plan: PricedPlan, before: Floats) -> Floats:
-    """Returns for each type how many GPUs under MPS a plan has for each that the fluid would take."""
+def dearness_of(resolved: ResolvedProblem, prices: FleetPrices, gpus: Sequence[AllocatedGpu], before: Floats) -> Floats:
+    """Returns how many GPUs under MPS of each type a plan has for each that the fluid would take; `before`: if none."""
     number = {gpu: g for g, gpu in enumerate(resolved.mps)}
     taken, fluid = np.zeros(len(number)), np.zeros(len(number))
-    gpus = _fluid(prices)
-    for gpu in plan.gpus:
+    fluid_gpus = _fluid(prices)
+    for gpu in gpus:
         if isinstance(gpu, MpsGpu):
             g = number[gpu.gpu]
             taken[g] += 1
-            fluid[g] += sum(gpus[w, g] for w in set(gpu.workloads))
+            fluid[g] += sum(fluid_gpus[w, g] for w in set(gpu.workloads))
     return np.where(fluid > 0, np.maximum(taken / np.maximum(fluid, 1e-9), 1.0), before)

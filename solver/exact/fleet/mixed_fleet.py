@@ -6,8 +6,9 @@ go by one program over sets of residents (fleet_by_sets.py); where its sets are 
 whole, surroundings give bound and plans (fleet_by_surroundings.py). Where they may be split, surroundings give plans
 alone (whole_parts.py), and GPUs dealt to their residents the bound (fleet_by_dealt_costs.py), or that one GPU does not
 hold a few of them (more_than_one_gpu.py). Where workloads may be cut from GPUs too and are many, or their sets too
-many to list, prices come first (fleet_by_prices.py): a bound within a moment, and a plan near it. The program over
-sets then has the rest of the time, if it is not too large.
+many to list, prices come first (fleet_by_prices.py): a bound within a moment, raised where there are several types,
+of which counts are whole (fleet_counts.py), and plans of cut and of shared GPUs apart (fleet_by_ways.py), then of both
+together. The program over sets has the rest of the time, if it is not too large.
 """
 
 import time
@@ -28,6 +29,8 @@ from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_dealt_costs import with_dealt_bound
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices, rents_of
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
+from .fleet_by_ways import plan_by_ways
+from .fleet_counts import with_count_cuts
 from .kept_limits import keeps_limits
 from .more_than_one_gpu import with_bound_of_two
 from .whole_or_shared import shared_instead_of_whole
@@ -50,8 +53,15 @@ PRICING = 0.3
 DEALING = 0.3
 """Part of the time that is left that dealing GPUs to their residents may take where services may be split."""
 
+COUNTING = 0.1
+"""Part of the time that is left that cuts on the counts of GPUs may take."""
+
 WHOLE = 0.85
 """Part of the time that is left that a search for plans of whole parts may take where services may be split."""
+
+
+WAYS = 0.8
+"""Part of the time that is left that searches for GPUs that are cut and for shared ones apart may take."""
 
 
 def solve_mixed_fleet(
@@ -120,6 +130,11 @@ def solve_mixed_fleet(
         plans += [] if whole.gpus is None else [whole.gpus]
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
+    apart = _by_ways(resolved, prices, place, _cheapest(resolved, plans), on_answer, deadline)
+    if apart is not None:
+        if _is_near(resolved, apart, prices):
+            return _priced_answer(resolved, prices, apart, limited=False)
+        plans.append(apart)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
     if (
         first.stopped in (StopReason.PROVED, StopReason.GAP_REACHED)
@@ -180,6 +195,8 @@ def _with_dealt_bound(
     greater = with_dealt_bound(resolved, prices, cost, deadline=until)
     until = time.monotonic() + DEALING * max(deadline - time.monotonic(), 0.0)
     greater = with_bound_of_two(resolved, greater, cost, deadline=until)
+    until = time.monotonic() + COUNTING * max(deadline - time.monotonic(), 0.0)
+    greater = with_count_cuts(resolved, greater, cost, deadline=until)
     if greater.bound > prices.bound:
         report_known(cost, greater.bound)
         on_answer(_priced_answer(resolved, greater, best, limited=True))
@@ -234,6 +251,27 @@ def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> I
     first = first_fleet(resolved, prices, deadline=deadline)
     if first is not None:
         yield first
+
+
+def _by_ways(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    place: Place,
+    best: list[AllocatedGpu] | None,
+    on_answer: Callable[[FleetAnswer], None],
+    deadline: float,
+) -> list[AllocatedGpu] | None:
+    """Returns a cheaper plan than the best known, of cut GPUs and of shared ones apart; None: none is found."""
+
+    def solve_shared(part: ResolvedProblem, time_limit_s: float) -> list[AllocatedGpu] | None:
+        return solve_mixed_fleet(part, place, time_limit_s=time_limit_s).gpus
+
+    def better(gpus: list[AllocatedGpu]) -> None:
+        report_known(price_of(resolved, gpus), prices.bound)
+        on_answer(_priced_answer(resolved, prices, gpus, limited=True))
+
+    until = time.monotonic() + WAYS * max(deadline - time.monotonic(), 0.0)
+    return plan_by_ways(resolved, prices, best, solve_shared, better, deadline=until)
 
 
 def _by_prices(

@@ -4,7 +4,14 @@ import pytest
 
 from sliceplan.app.report.limit_words import BY_OTHERS, REASONS, why_the_limit_holds
 from sliceplan.solver.exact.capacity import answer as capacity_answer
-from sliceplan.solver.exact.fleet import decomposition, fleet_by_prices, fleet_by_sets, fleet_by_surroundings
+from sliceplan.solver.exact.fleet import (
+    decomposition,
+    fleet_by_prices,
+    fleet_by_sets,
+    fleet_by_surroundings,
+    fleet_counts,
+    more_than_one_gpu,
+)
 from sliceplan.solver.exact.fleet import spare_fleet as spares
 from sliceplan.solver.exact.shared_capacity import answer as shared_answer
 from sliceplan.solver.planners import exact_pulp, migserving
@@ -14,6 +21,7 @@ METHODS = (
     *(decomposition.PRICES, decomposition.WHOLE, fleet_by_prices.PRICES),
     *(fleet_by_sets.SETS, fleet_by_sets.FLUID, fleet_by_sets.GENERATED),
     *(fleet_by_surroundings.SURROUNDINGS, fleet_by_surroundings.CHEAPER),
+    *(fleet_counts.COUNTS, more_than_one_gpu.TWO),
     *(spares.WITH_SPARES, spares.WITHOUT_SPARES),
     *(
         capacity_answer.METHOD,

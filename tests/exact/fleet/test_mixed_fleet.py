@@ -37,6 +37,7 @@ def steps(monkeypatch):
         sharing=("mps",),
         gap=0.0,
         whole="time_limit",
+        by_ways=None,
         by_prices="gap_left",
         then=None,
     ):
@@ -61,6 +62,8 @@ def steps(monkeypatch):
             "customers_of": lambda *_: None,
             "with_dealt_bound": lambda *_, **__: heard.append("dealt") or replace(prices, bound=max(dealt, bound)),
             "with_bound_of_two": lambda _, prices, *__, **___: prices,
+            "with_count_cuts": lambda _, prices, *__, **___: prices,
+            "_by_ways": lambda *_: heard.append("by ways") or by_ways,
             "_in_whole_parts": told("whole", whole),
             "_by_prices": told("by prices", by_prices),
             "solve_by_sets": told("by sets", "proved"),
@@ -101,9 +104,10 @@ def test_the_search_goes_on_until_a_bound_is_near_the_plan(steps, bound, dealt, 
         (("mps",), {}, ["whole", "by sets"]),
         (("mps",), {"whole": "proved"}, ["whole"]),
         (("mps",), {"whole": "gap_reached"}, ["whole"]),
-        (("mps", "exclusive"), {}, ["whole", "by prices", "by sets"]),
-        (("mps", "exclusive"), {"by_prices": "proved"}, ["whole", "by prices"]),
-        (("mps", "exclusive"), {"by_prices": "gap_reached"}, ["whole", "by prices"]),
+        (("mps", "exclusive"), {}, ["whole", "by ways", "by prices", "by sets"]),
+        (("mps", "exclusive"), {"by_prices": "proved"}, ["whole", "by ways", "by prices"]),
+        (("mps", "exclusive"), {"by_prices": "gap_reached"}, ["whole", "by ways", "by prices"]),
+        (("mps", "exclusive"), {"by_ways": PLAN}, ["whole", "by ways", "by prices", "by sets"]),
         (("mps", "exclusive"), {"complete": True}, ["by sets"]),
     ],
 )
@@ -112,6 +116,13 @@ def test_where_sets_are_too_many_to_list_whole_services_come_first_and_prices_be
 ):
     heard, _ = steps(0.5 * COST, 0.6 * COST, sharing=sharing, **{"complete": False, **told})
     assert heard == ["dealt", *after]
+
+
+def test_a_plan_of_both_kinds_apart_that_is_near_enough_is_the_answer(steps):
+    """One GPU in place of two, which the first bound did not prove near enough."""
+    told = {"sharing": ("mps", "exclusive"), "complete": False, "gap": 0.3, "by_ways": SERVED[:1]}
+    heard, answer = steps(0.4 * COST, 0.4 * COST, **told)
+    assert (heard, answer.stopped, answer.gpus) == (["dealt", "whole", "by ways"], "gap_reached", SERVED[:1])
 
 
 @pytest.mark.parametrize(("complete", "splits"), [(True, True), (True, False), (False, False)])
@@ -217,7 +228,7 @@ def test_what_bounds_whole_parts_is_not_said_of_services(monkeypatch):
     assert [(one.cost_bound, one.gpus) for one in (*answers, found)] == [(2.0, SERVED[:1])] * 2
 
 
-@pytest.mark.parametrize(("few", "after"), [(1, ["by prices", "by sets"]), (2, ["by sets"])])
+@pytest.mark.parametrize(("few", "after"), [(1, ["by ways", "by prices", "by sets"]), (2, ["by sets"])])
 def test_all_sets_of_few_workloads_need_no_prices(steps, monkeypatch, few, after):
     monkeypatch.setattr(module, "FEW_WORKLOADS", few)
     heard, _ = steps(0.5 * COST, 0.6 * COST, sharing=("mps", "exclusive"))
@@ -287,8 +298,14 @@ def test_a_bound_by_dealt_gpus_or_by_two_is_said_where_it_is_greater(monkeypatch
     def with_two(_, prices, cost, *, deadline):
         assert (prices, cost) == (before if by_two else found, best and 9.0)
         assert deadline - time.monotonic() == pytest.approx(100 * module.DEALING, abs=2)
+        return before
+
+    def counted(_, prices, cost, *, deadline):
+        assert (prices, cost) == (before, best and 9.0)
+        assert deadline - time.monotonic() == pytest.approx(100 * module.COUNTING, abs=2)
         return found
 
+    monkeypatch.setattr(module, "with_count_cuts", counted)
     monkeypatch.setattr(module, "with_dealt_bound", with_bound)
     monkeypatch.setattr(module, "with_bound_of_two", with_two)
     gpus = best and plan_of(best)
