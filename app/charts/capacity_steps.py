@@ -22,7 +22,7 @@ HEIGHT, AXIS_PX = 300, 12
 """Without the legend, and of that the half of the lowest figure of the axis."""
 
 MOST_SHOWN = 2.5
-"""Times the need up to which the axis goes, as what matters is near 1; lines beyond leave the picture."""
+"""Times the need up to which the axis goes, as what matters is near 1; lines beyond run along its end."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,9 @@ def capacity_chart(
     """
     figure = go.Figure()
     since, until = window or (0.0, transition.estimated_s)
+    highest = _highest(services)
     for one in services[:MOST_DRAWN]:
-        parts = [capacity / one.needed_rps for capacity in one.capacity_rps]
+        parts = [min(capacity / one.needed_rps, 0.995 * highest) for capacity in one.capacity_rps]
         note = ", begins" if one.begins else ", ends" if one.ends else ""
         figure.add_scatter(
             name=in_chart(one.service) + note,
@@ -132,7 +133,7 @@ def capacity_chart(
         height=HEIGHT + foot_px,
         margin={"l": 10, "r": 10, "t": TOP_PX, "b": AXIS_PX + foot_px},
         xaxis=time_axis(since, until),
-        yaxis={"title": "could carry", "tickformat": ".0%", "range": [0, _highest(services)], "fixedrange": True},
+        yaxis={"title": "could carry", "tickformat": ".0%", "range": [0, highest], "fixedrange": True},
     )
     return figure
 

@@ -60,9 +60,13 @@ def compute_bars(gpu: PlannedGpu, at: int, cut: GpuCut, use: ComputeUse, *, with
         held, busy = float(use.sms[number]) / whole, float(use.busy_sms[number]) / whole
         services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
         hover = f"{gpu.id}, {extent.size}: {in_chart(services)}<br>{_part(busy, held)} of its compute used"
-        yield Bar(gpu.id, start, busy, hover, size_look(LOOKS["used"].colour, extent.size if with_text else ""))
-        if held - busy > 1e-9:
-            yield Bar(gpu.id, start + busy, held - busy, hover, LOOKS["idle in partitions"])
+        size, idle = extent.size if with_text else "", held - busy
+        # The size stands on the larger part, which has more room for it.
+        used = size_look(LOOKS["used"].colour, size) if busy >= idle else LOOKS["used"]
+        yield Bar(gpu.id, start, busy, hover, used)
+        if idle > 1e-9:
+            kind = LOOKS["idle in partitions"]
+            yield Bar(gpu.id, start + busy, idle, hover, kind if busy >= idle else size_look(kind.colour, size))
         start += held
     reachable = (1 - start) * _reachable(gpu, cut)
     for width, kind in (

@@ -5,7 +5,7 @@ from math import log10
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.model.simulation_report import SimulatedService, Verdict
+from sliceplan.solver.model.simulation_report import SimulatedPercentile, SimulatedService, Verdict
 
 from .colours import GREY, MISSES, PALETTE
 from .service_rows import draw_slo, service_rows
@@ -94,22 +94,33 @@ def _ticks(services: Sequence[SimulatedService], quantile: float, edge: float) -
     return {at: text for at, text in TICKS.items() if at <= room} | ({edge: "more"} if is_beyond else {})
 
 
-MORE = 1.3
-"""How much farther the edge is, than what is drawn in its place, for what is not."""
+MORE, BESIDE_SLO = 1.3, 1.1
+"""How much farther the edge is than what is drawn, where `more` has room; and than the SLO, if all is within it."""
 
 
 def _edge(services: Sequence[SimulatedService]) -> float:
     """Returns where the axis ends, in percent of the SLO: beyond all latencies that have an end."""
     ends = [(one, found.latency_ms, found.high_ms) for one in services for found in one.percentiles]
     known = [100 * ms / one.slo_ms for one, *both in ends for ms in both if ms is not None]
-    return min(max([100.0 * MORE, *(MORE * part for part in known)]), FARTHEST)
+    farthest = max(known, default=0.0)
+    is_within = farthest <= 100 and all(found.latency_ms is not None for _, found in _answered(services))
+    return 100.0 * BESIDE_SLO if is_within else min(MORE * max(farthest, 100.0), FARTHEST)
+
+
+def _answered(services: Sequence[SimulatedService]) -> list[tuple[SimulatedService, SimulatedPercentile]]:
+    return [(one, found) for one in services if one.requests for found in one.percentiles]
 
 
 def _label(one: SimulatedService, quantile: float) -> str:
     """Returns a service, whether it holds, and in ms what is promised and what was found."""
     latency = _ms(one, quantile)
-    found = "" if latency is None else f"P{100 * quantile:g} {latency:,.0f} ms, "
+    found = "" if latency is None else f"P{100 * quantile:g} {_shown_ms(latency)} ms, "
     return f"{in_chart(one.workload)}: {SAID[one.holds]}<br>{found}SLO {one.slo_ms:,g} ms"
+
+
+def _shown_ms(latency: float) -> str:
+    """Returns a latency as the table beside the picture has it, without its decimal where that says nothing."""
+    return f"{latency:,.1f}" if latency < 100 else f"{latency:,.0f}"
 
 
 def _part(one: SimulatedService, quantile: float, edge: float) -> float | None:

@@ -8,6 +8,9 @@ import pandas as pd
 from sliceplan.solver.model.plan import Metrics, Plan
 from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 
+FIT, WITH_ROOM = "how many fit", "GPUs with room"
+"""Columns of `room_table`."""
+
 
 def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
     """
@@ -45,10 +48,10 @@ def room_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
             most[kind[cut.id], profile] += count
             on[kind[cut.id], profile] += 1
     rows = [
-        {"GPU type": gpu, "profile": profile, "at most": count, "on GPUs": on[gpu, profile]}
+        {"GPU type": gpu, "profile": profile, FIT: count, WITH_ROOM: on[gpu, profile]}
         for (gpu, profile), count in most.items()
     ]
-    return pd.DataFrame(rows, columns=["GPU type", "profile", "at most", "on GPUs"])
+    return pd.DataFrame(rows, columns=["GPU type", "profile", FIT, WITH_ROOM])
 
 
 def variants_in_words(profiles: Iterable[str]) -> str:

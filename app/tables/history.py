@@ -153,24 +153,31 @@ def _against(cost: VersionCost | None, was: VersionCost | None) -> str:
 HALF_A_CENT = 0.005
 
 
-def plans_table(plans: Iterable[SavedPlan]) -> pd.DataFrame:
-    """Returns a row for each plan; cost in USD per hour, gap in percent."""
+def plans_table(plans: Iterable[SavedPlan], boards: str = "GPUs") -> pd.DataFrame:
+    """
+    Returns a row for each plan; cost in USD per hour, what it is above the least in percent of that.
+
+    Parameters
+    ----------
+    boards
+        What is rented: GPUs, or `GPUs and CPUs` of problems that have both.
+    """
     rows = [
         {
             "plan": one.id,
             "version": one.problem.number,
             "planner": one.planner,
             "cost per hour": one.cost_per_hour,
-            "GPUs and CPUs": one.gpus_used,
-            "gap": None if one.gap is None else 100 * one.gap,
+            boards: one.gpus_used,
+            "above the least": None if one.gap is None else 100 * one.gap,
             "by": one.author,
             SAVED: _time(one.saved_at),
             "note": one.note,
         }
         for one in plans
     ]
-    columns = ["plan", "version", "planner", "cost per hour", "GPUs and CPUs", "gap", "by", SAVED, "note"]
-    return pd.DataFrame(rows, columns=columns).astype({"cost per hour": "float64", "gap": "float64"})
+    columns = ["plan", "version", "planner", "cost per hour", boards, "above the least", "by", SAVED, "note"]
+    return pd.DataFrame(rows, columns=columns).astype({"cost per hour": "float64", "above the least": "float64"})
 
 
 def sweeps_table(sweeps: Iterable[SavedSweep]) -> pd.DataFrame:

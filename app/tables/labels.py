@@ -143,8 +143,9 @@ SETTINGS: Mapping[str, Label] = {
     ),
     "time_limit_s": Label("Time limit (s)", "The search ends then with the best plan that it has."),
     "gap": Label(
-        "Good enough gap",
-        "The search ends as soon as its plan is proven to be so near to the best; 0.01 is 1 %, 0 goes on to the proof.",
+        "Good enough above the least",
+        "The search ends as soon as its plan is proven to cost at most so much more than the least; 0.01 is 1 %, 0 "
+        "goes on to the proof.",
     ),
 }
 """The name of a setting -> what it is called."""

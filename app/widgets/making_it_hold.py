@@ -147,7 +147,7 @@ def _cost_in_words(session: Session, wanted: Problem, before: Plan) -> str:
 
 
 def _difference(more: float) -> str:
-    return "no dearer" if abs(more) < CENT / 2 else f"${abs(more):,.2f} {'more' if more > 0 else 'less'}"
+    return "at no extra cost" if abs(more) < CENT / 2 else f"${abs(more):,.2f} {'more' if more > 0 else 'less'}"
 
 
 UNKNOWN = "What it costs is not known before it is planned."

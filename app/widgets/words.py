@@ -40,7 +40,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "looked at. Researchers call it a lower bound.",
         "price of a partition": "What one more of its kind would add to the least cost. The proof that no plan is "
         "cheaper gives it; a service pays for its partitions by it.",
-        "gap": "How much dearer a plan is than the proven least, in % of it.",
+        "above the least": "How much more a plan costs than the proven least, in % of it. In files: gap.",
         "planner": "A method that makes plans: exact ones that prove, and published rules that are quick.",
         "capacity": "Requests per second that partitions could carry within the SLO, whatever they are asked for.",
         "load": "How much of its capacity a partition is asked for, in %.",

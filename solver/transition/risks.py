@@ -65,7 +65,7 @@ def risks(transition: Transition, old: Plan, new: Plan) -> list[Risk]:
             for short in sorted(transition.shortfalls, key=lambda short: -short.lost_requests)
         ),
         *_by_set(transition),
-        *_mode_changes(transition),
+        *_mode_changes(transition, old),
         *_busy(transition, old, new),
         *_moved_whole(transition, old),
         *_repins(transition),
@@ -118,8 +118,13 @@ def _by_set(transition: Transition) -> Iterator[Risk]:
         yield Risk("high", "not promised", by_set_in_words(transition, SERVICES), transition.by_set)
 
 
-def _mode_changes(transition: Transition) -> Iterator[Risk]:
+def _mode_changes(transition: Transition, old: Plan) -> Iterator[Risk]:
+    """Names GPUs whose mode changes; that of one on which nothing runs today disturbs nobody, even if it is reset."""
     changes = [step for step in transition.steps if step.kind == "change_mode"]
+    busy = {gpu.id for gpu in old.gpus if any(partition.serves for partition in gpu.partitions)}
+    empty = {gpu.name for gpu in transition.gpus if gpu.old_id not in busy}
+    idle = tuple(dict.fromkeys(step.gpu for step in changes if step.gpu in empty))
+    changes = [step for step in changes if step.gpu not in empty]
     reset = tuple(dict.fromkeys(step.gpu for step in changes if step.needs_reset))
     if reset:
         noun, whose, it = ("GPU is", "its", "it") if len(reset) == 1 else ("GPUs are", "their", "them")
@@ -130,6 +135,10 @@ def _mode_changes(transition: Transition) -> Iterator[Risk]:
         noun = "GPU changes" if len(others) == 1 else "GPUs change"
         text = f"{len(others)} {noun} mode, without a reset, when empty: {few_names(others)}"
         yield Risk("medium", "mode change", text, gpus=others)
+    if idle:
+        noun, them = ("GPU", "it") if len(idle) == 1 else ("GPUs", "them")
+        text = f"the mode of {len(idle)} idle {noun} is changed, with nothing running on {them}: {few_names(idle)}"
+        yield Risk("low", "idle GPU prepared", text, gpus=idle)
 
 
 def _busy(transition: Transition, old: Plan, new: Plan) -> Iterator[Risk]:

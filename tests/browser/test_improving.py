@@ -53,7 +53,7 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
 def test_a_gap_that_is_good_enough_ends_the_search_by_itself(page, tmp_path):
     open_long_problem(page, tmp_path)
     unfold(page, "Settings: ")
-    gap = page.get_by_role("spinbutton", name="Good enough gap", exact=True)
+    gap = page.get_by_role("spinbutton", name="Good enough above the least", exact=True)
     gap.fill("0.9")
     before = runs_begun(page)
     gap.press("Enter")

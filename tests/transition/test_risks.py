@@ -71,6 +71,9 @@ def test_a_service_falls_short_exactly_where_its_load_passes_one():
     assert busy > 3
 
 
+NOTHING = SimpleNamespace(gpus=())
+
+
 def test_resets_come_before_what_is_only_good_to_know():
     services = [
         {"model": "resnet50", "rate_rps": 900, "slo_ms": 200},
@@ -85,8 +88,8 @@ def test_resets_come_before_what_is_only_good_to_know():
     order = [("high", "medium", "low").index(risk.level) for risk in found]
     assert order == sorted(order)
     if transition.resets:
-        (reset,) = of_kind(found, "GPU reset")
-        assert len(reset.gpus) == transition.resets
+        reset = [gpu for kind in ("GPU reset", "idle GPU prepared") for one in of_kind(found, kind) for gpu in one.gpus]
+        assert len(reset) == transition.resets
     (moved,) = of_kind(found, "moved as a whole")
     assert set(moved.workloads) == {"w0", "w1"}
 
@@ -113,13 +116,31 @@ def test_another_operating_point_is_not_the_same_partition(field):
 
 def test_gpus_that_are_reset_are_told_from_those_that_change_without():
     steps = [SimpleNamespace(kind="change_mode", gpu=gpu, needs_reset=gpu == "a") for gpu in ("a", "b")]
-    reset, other = _mode_changes(SimpleNamespace(steps=steps))
+    reset, other = _mode_changes(SimpleNamespace(steps=steps, gpus=()), NOTHING)
     assert (reset.what, reset.gpus, reset.level) == ("GPU reset", ("a",), "high")
     assert (other.what, other.gpus, other.level) == ("mode change", ("b",), "medium")
     assert reset.text.startswith("1 GPU is reset to change its mode, with nothing on it")
     steps = [SimpleNamespace(kind="change_mode", gpu=gpu, needs_reset=True) for gpu in ("a", "b")]
-    (both,) = _mode_changes(SimpleNamespace(steps=steps))
+    (both,) = _mode_changes(SimpleNamespace(steps=steps, gpus=()), NOTHING)
     assert both.text.startswith("2 GPUs are reset to change their mode, with nothing on them")
+
+
+def test_a_gpu_on_which_nothing_runs_is_no_risk_whatever_its_mode_changes_take():
+    part = SimpleNamespace(serves=("w",)), SimpleNamespace(serves=())
+    old = SimpleNamespace(
+        gpus=[SimpleNamespace(id=name, partitions=part[at:]) for at, name in enumerate(("busy", "spare"))]
+    )
+    gpus = [
+        SimpleNamespace(name=name, old_id=old_id)
+        for name, old_id in (("n/0", "busy"), ("n/1", "spare"), ("idle-0", None))
+    ]
+    steps = [SimpleNamespace(kind="change_mode", gpu=one.name, needs_reset=True) for one in gpus]
+    reset, idle = _mode_changes(SimpleNamespace(steps=steps, gpus=gpus), old)
+    assert (reset.level, reset.gpus) == ("high", ("n/0",))
+    assert (idle.level, idle.gpus) == ("low", ("n/1", "idle-0"))
+    assert idle.text == "the mode of 2 idle GPUs is changed, with nothing running on them: n/1, idle-0"
+    (one,) = _mode_changes(SimpleNamespace(steps=steps[2:], gpus=gpus), old)
+    assert one.text == "the mode of 1 idle GPU is changed, with nothing running on it: idle-0"
 
 
 def test_gpus_count_for_the_peak_from_what_is_created_or_started_there_until_all_has_stopped():
@@ -232,7 +253,7 @@ def test_how_many_is_said_in_words_that_agree():
     ):
         changes = [SimpleNamespace(kind="change_mode", gpu=gpu, needs_reset=reset) for gpu in gpus]
         other = SimpleNamespace(kind="start", gpu="z", needs_reset=False)
-        (one,) = _mode_changes(SimpleNamespace(steps=[*changes, other]))
+        (one,) = _mode_changes(SimpleNamespace(steps=[*changes, other], gpus=()), NOTHING)
         assert one.text.startswith(words)
         assert one.gpus == tuple(dict.fromkeys(gpus))
     for count, words in ((1, "1 temporary partition bridges"), (2, "2 temporary partitions bridge")):

@@ -30,6 +30,6 @@ def show_types(session: Session, problem: Problem, plan: Plan) -> None:
         placeholder="",
     )
     st.caption(
-        "Its cheapest partitions of one type, at the prices below. A service may be where it is dearer: a GPU that "
-        "others need anyway has room for it."
+        "Its cheapest partitions of one type, at the prices below. A service may run where it costs more, on a "
+        "GPU that others need anyway and that has room for it."
     )

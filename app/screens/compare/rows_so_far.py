@@ -25,7 +25,7 @@ def show_rows_so_far(session: Session) -> None:
     if not rows:
         st.info("The first planner is running. Each row appears as soon as it is ready.")
         return
-    st.markdown(f"**{rows[-1].done} of {rows[-1].of} planners are done.** Pictures and gaps to the least cost follow.")
+    st.markdown(f"**{rows[-1].done} of {rows[-1].of} planners are done.** Pictures and costs above the least follow.")
     column = st.column_config
     show_table(table_of(rows), "rows_so_far", columns={"time (s)": column.NumberColumn("time (s)", format="%.3f")})
 

@@ -56,7 +56,10 @@ def show_prices(session: Session) -> None:
             "per million requests": usd("per million requests"),
             "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
             "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),
-            "to move": usd("to move", help="how much dearer its next best partitions are; the least would move first"),
+            "to move": usd(
+                "to move",
+                help="how much more its next best partitions cost; the service with the least would move first",
+            ),
         },
         folded=("per million requests", "+10 % rate", "-10 % SLO", "to move", "would move to"),
         at_once=4,

@@ -16,7 +16,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session, take_answer
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
-from sliceplan.app.tables.fragmentation import fragmentation_table, room_table, variants_in_words
+from sliceplan.app.tables.fragmentation import FIT, WITH_ROOM, fragmentation_table, room_table, variants_in_words
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_whether
 from sliceplan.app.widgets.files import offer_file
@@ -206,8 +206,8 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
             room,
             "what_fits",
             columns={
-                "at most": st.column_config.NumberColumn(help="if all that is free is used for this profile"),
-                "on GPUs": st.column_config.NumberColumn(help="GPUs on which at least one fits"),
+                FIT: st.column_config.NumberColumn(help="at most, if everything free is used for this profile"),
+                WITH_ROOM: st.column_config.NumberColumn(help="GPUs on which at least one fits"),
             },
             titles=2,
             at_once=3,

@@ -17,7 +17,9 @@ COLUMNS = {
     # A number alone would be a card's title on a phone.
     "plan": st.column_config.NumberColumn("plan", format="plan %d"),
     "sweep": st.column_config.NumberColumn("sweep", format="sweep %d"),
-    "gap": st.column_config.NumberColumn("gap", format="%.1f %%"),
+    "above the least": st.column_config.NumberColumn(
+        "above the least", format="%.1f %%", help="at most; or below the most, where most requests are the aim"
+    ),
 }
 
 NOTES = {"note": 240, "varies": 200}

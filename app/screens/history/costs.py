@@ -52,7 +52,7 @@ def offer_costs(session: Session, found: Sequence[Version], known: dict[str, Ver
     if not missing or PURPOSE in session.open_jobs:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("A version costs what its last saved plan does; where none is saved, nothing is known.")
+        st.caption("What a version costs is known from its last saved plan; without one, it can be worked out.")
         pressed = st.button("Work out what they cost", key="version_costs", help="Plans each of them for a moment.")
     if not pressed:
         return

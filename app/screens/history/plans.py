@@ -1,5 +1,9 @@
 """The plans that are saved for a problem: show one again, or state that it runs today."""
 
+from collections.abc import Sequence
+
+import pandas as pd
+
 from sliceplan.app.access import writing
 from sliceplan.app.session.plan_origin import note_origin, saved_in_words
 from sliceplan.app.session.session import Answer, Session, take_answer
@@ -12,17 +16,24 @@ from .choosing import say
 from .saved import Act, Kind, show_saved
 
 NOTHING = (
-    "No plan is saved for this problem. Solve it, then press *Save plan* on the page *Services and fleet*: the plan "
-    "stays here beside the version that it answers."
+    "No plan is saved for this problem. Solve it, then press *Save plan* on the screen *Services and fleet*: the plan "
+    "is kept here beside the version that it answers."
 )
 
 
 def show(session: Session, name: str) -> None:
     """Draws the tab."""
-    kind = Kind("plan", NOTHING, plans, plans_table, plan_words, writing.archive_plan, writing.unarchive_plan)
-    again = Act("Show it again", "show_plan", "Makes it the plan that all screens show", _show_again)
-    runs = Act("It runs today", "plan_runs", "Transitions to other plans then begin at this one", _runs)
+    kind = Kind("plan", NOTHING, plans, _table, plan_words, writing.archive_plan, writing.unarchive_plan)
+    again = Act("Show this plan", "show_plan", "Makes it the plan that all screens show", _show_again)
+    runs = Act("Set as what runs now", "plan_runs", "Transitions to other plans then start from this one", _runs)
     show_saved(session, name, kind, (again, runs))
+
+
+def _table(found: Sequence[SavedPlan]) -> pd.DataFrame:
+    store = shared_store()
+    versions = {plan.problem for plan in found}
+    with_cpus = any(entry.cpu is not None for version in versions for entry in problem_at(store, version).fleet)
+    return plans_table(found, "GPUs and CPUs" if with_cpus else "GPUs")
 
 
 def plan_words(plan: SavedPlan) -> str:
@@ -36,13 +47,13 @@ def _show_again(session: Session, plan: SavedPlan) -> None:
     answer = _answer(plan)
     note_origin(session, answer.plan, _saved(plan))
     take_answer(session, answer)
-    say(session, f"Plan {plan.id} for {plan.problem} is what the screens show now.")
+    say(session, f"All screens now show plan {plan.id} for {plan.problem}.")
 
 
 def _runs(session: Session, plan: SavedPlan) -> None:
     session.running = _answer(plan)
     note_origin(session, session.running.plan, _saved(plan))
-    say(session, f"Plan {plan.id} for {plan.problem} is what runs today, as far as this session goes.")
+    say(session, f"Plan {plan.id} for {plan.problem} is now set as what runs, in this session.")
 
 
 def _saved(plan: SavedPlan) -> str:

@@ -56,14 +56,18 @@ def show(session: Session, name: str) -> None:
         "Open in the tables", key="open_version", width="stretch", help="Undo brings back what the tables hold now"
     ):
         attempt(partial(_open, session, key))
+    why_not = "This is the latest version: choose an older one above." if key == latest else None
+    why_not = why_not if current_identity().may_save else "Restoring takes the role editor."
     if restoring.button(
         f"Restore as version {latest.number + 1}",
-        disabled=key == latest or not current_identity().may_save,
+        disabled=why_not is not None,
         key="restore_version",
         width="stretch",
-        help="Saves the chosen version again as the latest; those in between stay",
+        help=why_not or "Saves the chosen version again as the latest; those in between stay",
     ):
         attempt(partial(_restore, session, key, latest.number))
+    if why_not:
+        st.caption(why_not)
 
 
 def version_words(version: Version) -> str:

@@ -35,9 +35,27 @@ def why_not_known(problem: Problem) -> str | None:
 
 def show_most_carried(report: CapacityReport) -> None:
     """Draws what each service could be given, all together."""
-    lines = capacity_lines(report) or ["No plan was found in time."]
+    lines = most_in_words(report) or ["No plan was found in time."]
     st.markdown(f"**The most they could carry:** {literal(' '.join(lines))}")
     show_services(report)
+
+
+def most_in_words(report: CapacityReport) -> list[str]:
+    """Returns what is found and proven in sentences; one weighed by what a GPU carries says so in whole GPUs."""
+    if report.weights != "solo" or report.capacity is None:
+        return capacity_lines(report)
+    lines = [
+        f"Every service keeps its rate, and together they could carry as much as {report.capacity:.2f} GPUs that serve "
+        "one service each."
+    ]
+    if report.limit is None or report.gap is None:
+        lines.append("Nothing is proven about more; allow more time.")
+    elif report.gap == 0:
+        lines.append("Proven: no plan on these GPUs could carry more.")
+    else:
+        lines.append(f"Proven: no plan could carry more than {report.limit:.2f}; this is {report.gap:.1%} below that.")
+    more = [f"with one more {gpu} at most {limit:.2f}" for gpu, limit in report.one_more.items()]
+    return [*lines, *([f"Proven, too: {'; '.join(more)}."] if more else [])]
 
 
 def show_services(report: CapacityReport) -> None:
@@ -51,5 +69,3 @@ def show_services(report: CapacityReport) -> None:
             "times": column.NumberColumn("Times the rate", format="%.2f"),
         }
         show_table(capacity_table(report), "most_carried", columns=columns, at_once=CARDS_AT_ONCE)
-        if report.weights == "solo":
-            st.caption("A GPU's worth is what one GPU carries of a service alone.")

@@ -7,7 +7,7 @@ from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
-from sliceplan.solver.model.objective import COST
+from sliceplan.solver.model.objective import COST, SOLO_CAPACITY
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words
@@ -44,6 +44,8 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) 
     st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
+        if own.objective == SOLO_CAPACITY:
+            st.caption("A GPU's worth of a service is what one GPU carries of it alone.")
 
 
 def _promise(problem: Problem, plan: Plan) -> str:

@@ -27,5 +27,5 @@ def show_capacity(session: Session, moves: PlannedMoves, answer: Answer, window:
     more = f" Of {len(shown):,} services, the {MOST_DRAWN} that come nearest to it." if len(shown) > MOST_DRAWN else ""
     st.caption(
         "In estimated time, as a part of what each service needs on the way: the lower of its rates in the two plans, "
-        f"the dashed line. Below it, requests are lost; lines that leave at the top carry far more.{more}"
+        f"the dashed line. Below it, requests are lost; lines along the top edge are even higher.{more}"
     )

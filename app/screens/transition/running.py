@@ -76,7 +76,7 @@ def choose_running(session: Session) -> None:
         key="running_is_saved",
         on_click=lead_to,
         args=(session, "history"),
-        help="On the screen History, under Plans: choose one, and press *It runs today*.",
+        help="On the screen History, under Plans: choose one, and press *Set as what runs now*.",
     )
     if running is not None:
         buttons.button("Clear", key="running_clear", on_click=_clear, args=(session,))

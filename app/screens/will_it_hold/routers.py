@@ -58,7 +58,7 @@ def _show(planned_for: str, found: PlannedByRouter) -> None:
                 "router": DISPATCHES[dispatch] + (" (this plan)" if dispatch == planned_for else ""),
                 "GPUs": boards_in_cell(plan.gpus) if plan.gpus else None,
                 "cost per hour": plan.cost_per_hour,
-                "gap": None if plan.gap is None else 100 * plan.gap,
+                "above the least": None if plan.gap is None else 100 * plan.gap,
                 "status": plan.status.value,
             }
             for dispatch, plan in found.plans
@@ -67,7 +67,7 @@ def _show(planned_for: str, found: PlannedByRouter) -> None:
     column = st.column_config
     columns = {
         "cost per hour": column.NumberColumn(format="$%.2f"),
-        "gap": column.NumberColumn(format="%.2f %%", help="how far above what is proven, at most"),
+        "above the least": column.NumberColumn(format="%.2f %%", help="at most"),
     }
     show_table(table, "routers", columns=columns, placeholder="")
 

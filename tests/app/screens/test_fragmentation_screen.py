@@ -120,8 +120,8 @@ def test_room_is_added_up_over_the_gpus():
     plan = solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}]))
     table = room_table(plan).set_index("profile")
     addable = plan.metrics.gpus[0].addable
-    assert dict(table["at most"]) == addable
-    assert set(table["on GPUs"]) == {1}
+    assert dict(table["how many fit"]) == addable
+    assert set(table["GPUs with room"]) == {1}
     assert room_table(solve(example_problems()["igniter"])).empty
 
 

@@ -44,7 +44,7 @@ def test_a_table_with_the_page_s_own_heads_is_read(table):
         ("value is 'x'; name is empty", "workloads", "Value is 'x'; Service is empty"),
         ("max_replicas is 1, below min_replicas", "workloads", "Most partitions is 1, below Least partitions"),
         ("gpu is 'A9'; not in the catalogue", "fleet", "GPU type is 'A9'; not in the catalogue"),
-        ("settings.gap is 2; expected at most 1", None, "Good enough gap is 2; expected at most 1"),
+        ("settings.gap is 2; expected at most 1", None, "Good enough above the least is 2; expected at most 1"),
         ("name is 'a b'; expected letters", None, "name is 'a b'; expected letters"),
         ("workloads have the same name: a-workload", None, "services have the same name: a-workload"),
         ("price_books has a_word of its own", None, "price_books has a_word of its own"),
