@@ -217,7 +217,7 @@ def test_a_plan_is_saved_beside_its_version_and_shown_again(saved):
     assert frame(page, "planner")["plan"].tolist() == [record.id]
     click(page, "show_plan")
     assert state(page).answer.plan.gpus_used == 3
-    assert f"Plan {record.id}" in texts(page.success)
+    assert f"plan {record.id}" in texts(page.success)
     click(page, "plan_runs")
     assert state(page).running.problem == DEMO
     said = f"plan {record.id} for {saved}, saved {record.saved_at:%Y-%m-%d %H:%M} UTC by "
