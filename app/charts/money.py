@@ -8,11 +8,11 @@ from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import PALETTE
-from .legends import legend_on_top, room_px
+from .legends import CAMERA_PX, Entry, add_legend
 from .planner_names import ABOVE_PX, ROW_HEIGHT, name_planners
 
-TOP_PX, AXIS_PX = room_px(5, 2) + ABOVE_PX, 55
-"""Above the first row, with a legend that has the hatchings, and below the last."""
+TOP_PX, AXIS_PX = CAMERA_PX + ABOVE_PX, 55
+"""Above the first row and below the last."""
 
 PARTS = (
     ("useful", "useful work", PALETTE[2], ""),
@@ -22,6 +22,10 @@ PARTS = (
     ("fragmentation", "fragmentation", PALETTE[7], "x"),
 )
 """Field of CostBreakdown, its name, colour and hatching, so that no one has to tell colours apart."""
+
+
+SIGNS = {"": "■", "/": "▨", "\\": "▧", ".": "▤", "x": "▩"}
+"""In the legend, by hatching."""
 
 
 def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) -> go.Figure:
@@ -45,11 +49,13 @@ def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) 
             customdata=parts,
             hovertemplate="%{y}: $%{x:,.2f} per hour (%{customdata:.1%}) " + name + "<extra></extra>",
         )
+    signs = {name: (colour, SIGNS[hatching]) for _, name, colour, hatching in PARTS}
+    entries = [Entry(bar.name, *signs[bar.name]) for bar in figure.data]
+    foot_px = add_legend(figure, entries, axis_px=AXIS_PX)
     figure.update_layout(
         barmode="stack",
-        height=TOP_PX + AXIS_PX + ROW_HEIGHT * len(own),
-        margin={"l": 10, "r": 10, "t": TOP_PX, "b": AXIS_PX},
-        legend=legend_on_top(traceorder="normal"),
+        height=TOP_PX + AXIS_PX + foot_px + ROW_HEIGHT * len(own),
+        margin={"l": 10, "r": 10, "t": TOP_PX, "b": AXIS_PX + foot_px},
         xaxis={"title": "USD per hour", "tickprefix": "$", "fixedrange": True},
         yaxis={"autorange": "reversed", "fixedrange": True},
     )

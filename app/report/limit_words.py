@@ -15,8 +15,8 @@ REASONS = (
     ),
     (
         "count cuts",
-        "Whatever partitions and shared GPUs are priced at, a plan's GPUs are worth no less than what its services need. "
-        "For all whole numbers of GPUs that cost less, prices were found at which they are worth less.",
+        "Whatever partitions and shared GPUs are priced at, a plan's GPUs are worth no less than what its services "
+        "need. For all whole numbers of GPUs that cost less, prices were found at which they are worth less.",
     ),
     (
         "no GPU that costs less holds all services",

@@ -65,18 +65,20 @@ def service_table(figures: Sequence[ServiceFigures]) -> pd.DataFrame:
             "capacity (req/s)": one.capacity_rps,
             "load": None if one.load is None else 100 * one.load,
             "latency (ms)": None if one.slowest is None else one.slowest.latency_ms,
-            "SLO (ms)": one.slo_ms,
-            "slack": None if one.used is None else 100 * (1 - one.used),
             "may take (ms)": one.limit_ms,
-            "misses": one.misses,
-            "GPUs": _few(one.gpus),
-            "model": one.model,
+            "slack": None if one.used is None else 100 * (1 - one.used),
+            "SLO (ms)": one.slo_ms,
+            "SLO kept": "no" if one.misses else "yes",
             "predicted": None if one.slowest is None else str(one.slowest.basis),
+            "model": one.model,
+            "GPUs": _few(one.gpus),
         }
         for one in figures
     ]
     frame = pd.DataFrame(rows)
     floats = ("load", "latency (ms)", "slack")
+    if not any(one.misses for one in figures):
+        frame = frame.drop(columns="SLO kept", errors="ignore")
     return frame.astype(dict.fromkeys(floats, "float64")) if rows else frame
 
 

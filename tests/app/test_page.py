@@ -26,10 +26,14 @@ def test_solving_shows_the_proven_cost():
     page = solved("plan")
     assert not page.exception
     assert "4 GPUs, $13.72 per hour: proven cheapest" in texts(page.header)
-    assert "per year, at aws-us-east-1 prices of 2026-11-09" in texts(page.markdown)
+    assert "for 8 services, at aws-us-east-1 prices of 2026-11-09." in texts(page.markdown)
     assert "**What is promised:** 99 % of requests within the SLO" in texts(page.markdown)
     assert "No plan can cost less" in texts(page.markdown)
-    assert [metric.value for metric in page.metric] == ["$13.72", "4", "$13.72", "0.0%"]
+    assert {one.label: one.value for one in page.metric} == {
+        "Cost per month": "$10,018",
+        "Sharing saves per month": "$10,018",
+    }
+    assert page.metric[0].help.startswith("730 hours; $120,218 per year.")
 
 
 def test_comparing_shows_every_planner():

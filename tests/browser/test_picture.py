@@ -28,7 +28,7 @@ def blocks_in(page):
 def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     press(page, "Solve")
     go(page, "Plan")
-    expect(page.get_by_text("$10,018 per month of 730 hours")).to_be_visible()
+    expect(page.get_by_text("Sharing saves per month")).to_be_visible()
     bars = blocks_in(page)
     expect(bars).to_have_count(16)
     press(page, "Filter and colours")

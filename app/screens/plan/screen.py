@@ -227,7 +227,7 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
             "SLO (ms)": column.NumberColumn(format="%.0f"),
             "slack": column.NumberColumn(format="%.0f %%", help="how much of what it may take the latency leaves"),
             "predicted": column.TextColumn(help="from measurements, fitted curves, or estimated from another GPU type"),
-            "misses": column.CheckboxColumn(help="gets less than it was promised"),
+            "SLO kept": column.TextColumn(help="no: it gets less than it was promised"),
         },
         folded=("predicted", "may take (ms)"),
     )

@@ -1,13 +1,14 @@
 """What a plan is worth: what is bought, what it costs or could carry, and how good that is, in figures and in words."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from sliceplan.app.tables.promise import promise_sentence
 from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
-from sliceplan.solver.model.objective import COST, SOLO_CAPACITY
+from sliceplan.solver.model.objective import COST, SAME, SOLO_CAPACITY
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words
@@ -16,7 +17,7 @@ from sliceplan.solver.wording.summary import adjustment_in_words, whose_prices
 
 from .most_carried import show_services
 
-COST_HELP = "the sum of the GPUs' prices, of the table of the fleet or the catalogue"
+COST_HELP = "The sum of the GPUs' prices, from the fleet's table or the catalogue."
 
 
 def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) -> None:
@@ -32,15 +33,14 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) 
     """
     own = judged(plan)
     if own.objective == COST:
-        _show_cost(plan)
+        _show_cost(plan, None if goes_on else alone)
     else:
         _show_capacity(plan, own)
     words = in_plain_words(problem, plan)
-    lines = [("What to rent", words.bought), ("What it costs", _over_time(plan))]
+    lines = [("What to rent", _bought(plan, words.bought))]
     lines += [("What is proven", words.proof), ("What is promised", _promise(problem, plan))]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
-    lines += [] if goes_on or plan.capacity is not None else [("What sharing saves", _saved(plan, alone))]
     st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
@@ -53,26 +53,24 @@ def _promise(problem: Problem, plan: Plan) -> str:
     return said and sentence(said)
 
 
-def _over_time(plan: Plan) -> str:
-    """Returns what it costs by month and year, and at whose prices that is; empty: not known."""
-    if plan.cost_per_hour is None:
-        return ""
-    monthly, whose = plan.cost_per_hour * HOURS_A_MONTH, whose_prices(plan)
-    said = f"${monthly:,.0f} per month of {HOURS_A_MONTH} hours, ${12 * monthly:,.0f} per year"
-    return f"{said}, {whose}." if whose else f"{said}."
+def _bought(plan: Plan, words: str) -> str:
+    """Returns what is rented, and at whose prices."""
+    whose = whose_prices(plan)
+    return f"{words.removesuffix('.')}, {whose}." if words and whose else words
 
 
-def _saved(plan: Plan, alone: Plan | None) -> str:
-    """Returns how much less it costs than a whole GPU, or several, for each service; empty: it does not."""
+def _show_saved(place: DeltaGenerator, plan: Plan, alone: Plan | None) -> None:
+    """Draws how much less it costs than a whole GPU, or several, for each service; nothing where it does not."""
     if alone is None or not alone.cost_per_hour or plan.cost_per_hour is None:
-        return ""
+        return
     less = alone.cost_per_hour - plan.cost_per_hour
-    if less < 0.005:
-        return ""
-    return (
-        f"${less:,.2f} per hour, ${less * HOURS_A_MONTH:,.0f} per month, against whole GPUs for each service "
-        f"({boards_in_words(alone.gpus)}, ${alone.cost_per_hour:,.2f})."
-    )
+    if less >= 0.005:
+        place.metric(
+            "Sharing saves per month",
+            f"${less * HOURS_A_MONTH:,.0f}",
+            help=f"against whole GPUs for each service: {boards_in_words(alone.gpus)}, ${alone.cost_per_hour:,.2f} per "
+            "hour",
+        )
 
 
 def _show_capacity(plan: Plan, own: Judged) -> None:
@@ -84,7 +82,7 @@ def _show_capacity(plan: Plan, own: Judged) -> None:
         "unknown" if own.value is None else own.objective.figure(own.value),
         help="what all partitions could carry within the SLOs, together. It is not what they are asked to serve.",
     )
-    show_boards(gpus, plan.gpus, help_text="unknown" if hourly is None else f"${hourly:,.2f} per hour: {COST_HELP}")
+    show_boards(gpus, plan.gpus, help_text="unknown" if hourly is None else f"${hourly:,.2f} per hour. {COST_HELP}")
     most.metric(
         f"Proven most, {own.objective.unit}",
         "unknown" if own.bound is None else own.objective.figure(own.bound),
@@ -103,17 +101,19 @@ def _show_capacity(plan: Plan, own: Judged) -> None:
         st.caption(literal(f"What one more GPU is worth, which is proven: {'; '.join(with_more)}."))
 
 
-def _show_cost(plan: Plan) -> None:
-    """The fewest dollars."""
-    cost, gpus, least, gap = st.columns(4)
-    bound = plan.bound.cost_per_hour
-    hourly = plan.cost_per_hour
-    cost.metric(
-        "Cost per hour",
-        "unknown" if hourly is None else f"${hourly:,.2f}",
-        help=COST_HELP,
+def _show_cost(plan: Plan, alone: Plan | None) -> None:
+    """The fewest dollars: what the headline, with GPUs and cost per hour, does not say."""
+    month, saved, least, gap = st.columns(4)
+    bound, hourly = plan.bound.cost_per_hour, plan.cost_per_hour
+    monthly = None if hourly is None else hourly * HOURS_A_MONTH
+    month.metric(
+        "Cost per month",
+        "unknown" if monthly is None else f"${monthly:,.0f}",
+        help=None if monthly is None else f"{HOURS_A_MONTH} hours; ${12 * monthly:,.0f} per year. {COST_HELP}",
     )
-    show_boards(gpus, plan.gpus)
+    _show_saved(saved, plan, alone)
+    if plan.gap is not None and plan.gap <= SAME:
+        return
     least.metric(
         "Proven least per hour",
         "unknown" if bound is None else f"${bound:,.2f}",
@@ -123,7 +123,7 @@ def _show_cost(plan: Plan) -> None:
     gap.metric(
         "Above the least",
         "unknown" if plan.gap is None else f"{plan.gap:.1%}",
-        help="the gap: at most so much of the least cost is between this plan and the best one",
+        help="the gap: the best plan costs at most so much less, in percent of the least",
     )
 
 

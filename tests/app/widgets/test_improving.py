@@ -48,7 +48,7 @@ def test_the_first_plan_is_shown_at_once_with_how_good_it_is_and_that_it_is_bein
     (said,) = page.info
     assert "So far; being improved." in said.value
     assert "8 GPUs, $27.45 per hour" in texts(page.header)
-    assert page.metric[0].value == "$27.45"
+    assert page.metric[0].value == f"${27.4466 * 730:,.0f}"
     assert "Best so far: $27.45 per hour" in texts(page.sidebar.caption)
     assert "Download and deploy" not in texts(page.header)
     assert "as soon as the search has ended or you have stopped it" in texts(page.caption)
