@@ -1,4 +1,4 @@
-"""What runs today beside what runs next: a row a GPU, its partitions to scale; what stays is greyed."""
+"""What runs today over what runs next: two bars a GPU, their partitions to scale; what stays is greyed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,12 @@ MOST_IN_LEGEND = 24
 """Most services that get a legend; more than that are named on hover only."""
 
 TOP_PX = 50
-"""For the camera in the corner, and what each side is called."""
+"""For the camera in the corner, and what the bars are."""
 
-LETTERS = 50
+APART = 2.3
+"""From a GPU to the next, in heights of a bar: its two bars, and a gap."""
+
+LETTERS = 100
 """Letters that fit on a whole GPU, about."""
 
 
@@ -75,13 +78,13 @@ def side_by_side_chart(
     services = [name for name in numbers if name in set(found)]
     of_service = {name: SERVICES[numbers[name]] for name in services}
     figure = go.Figure()
-    row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
+    bar_px = 34 if len(rows) <= 12 else 20 if len(rows) <= 40 else 9
     # A legend of hundreds says nothing.
     legend = services if len(services) <= MOST_IN_LEGEND else []
     entries = [Entry(name, of_service[name], key=str(key)) for key, name in enumerate(legend, start=1)]
-    for axis, pieces in zip(("x", "x2"), sides, strict=True):
+    for lane, (axis, pieces) in enumerate(zip(("x", "x2"), sides, strict=True)):
         if pieces:
-            figure.add_trace(_bars(pieces, of_service, {one.name: one.key for one in entries}, axis, row_px))
+            figure.add_trace(_bars(pieces, of_service, {one.name: one.key for one in entries}, axis, lane, bar_px))
     if any(piece.service is None for side in sides for piece in side):
         entries.append(Entry("kept free", FREE))
     foot_px = add_legend(figure, entries, with_keys=True)
@@ -89,25 +92,24 @@ def side_by_side_chart(
     figure.update_layout(
         barmode="overlay",
         bargap=0.14,
-        height=TOP_PX + foot_px + row_px * max(len(rows), 1),
+        height=TOP_PX + foot_px + round(bar_px * APART * max(len(rows), 1)),
         margin={"l": 10, "r": 10, "t": TOP_PX, "b": foot_px},
-        xaxis={**hidden, "domain": [0, 0.485]},
-        xaxis2={**hidden, "domain": [0.515, 1]},
+        xaxis=hidden,
+        xaxis2={**hidden, "overlaying": "x"},
         yaxis={
-            "range": [len(rows) - 0.4, -0.6],
+            "range": [APART * len(rows) - 0.7, -0.6],
             "tickmode": "array",
-            "tickvals": list(range(len(rows))),
+            "tickvals": [APART * row + 0.5 for row in range(len(rows))],
             "ticktext": [in_chart(gpu.name) for gpu in rows],
-            "tickfont": {"size": 12 if row_px > 16 else 10},
+            "tickfont": {"size": 12 if bar_px > 9 else 10},
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
         },
         uniformtext={"minsize": 9, "mode": "hide"},
     )
-    for text, ref in (("runs today", "x domain"), ("runs next", "x2 domain")):
-        place = {"xref": ref, "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom"}
-        figure.add_annotation(text=f"<b>{text}</b>", showarrow=False, **place)
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom"}
+    figure.add_annotation(text="<b>upper bar: today, lower bar: next</b>", showarrow=False, **place)
     return figure
 
 
@@ -132,14 +134,14 @@ def _rows(transition: Transition, old: Plan, assigned: Plan, only_changed: bool)
 
 
 def _bars(
-    pieces: Sequence[_Piece], colours: Mapping[str, str], keys: Mapping[str, str], axis: str, row_px: int
+    pieces: Sequence[_Piece], colours: Mapping[str, str], keys: Mapping[str, str], axis: str, lane: int, bar_px: int
 ) -> go.Bar:
     looks = [_colours(piece, colours) for piece in pieces]
-    has_text = row_px > 16
+    has_text = bar_px > 9
     return go.Bar(
         xaxis=axis,
         orientation="h",
-        y=[piece.row for piece in pieces],
+        y=[APART * piece.row + lane for piece in pieces],
         base=[piece.start for piece in pieces],
         x=[piece.width for piece in pieces],
         # Left to Plotly, a bar is as wide as its trace's rows are apart.

@@ -57,7 +57,7 @@ def show_actions(session: Session) -> None:
         except TooManyJobsError as error:
             st.error(literal(str(error)))
     if not can_run:
-        st.caption("Something in the tables is wrong; the page *Services and fleet* says what.")
+        st.caption("Something in the tables is wrong: see *Services and fleet*.")
     show_under_way(session)
     _take_exact(session)
     answer = session.answer

@@ -54,7 +54,7 @@ def show_that_it_improves(found: SoFar) -> None:
     """Says over a plan that it is not the last word."""
     st.info(
         f"**So far; being improved.** This plan was found after {found.seconds:.1f} s. It has passed every check and "
-        "could run as it is. A better one is drawn here as soon as there is one, until the search ends or you stop it."
+        "could run as it is. Better ones appear here as they are found, until the search ends or you stop it."
     )
 
 

@@ -128,7 +128,7 @@ def offer_stop(session: Session, purpose: str, key: str) -> None:
     """Draws the button that ends a job with its best so far."""
     job = session.open_jobs.get(purpose)
     if job is not None:
-        st.button("Stop, keep the best so far", key=key, on_click=_cancel, args=(job,), width="stretch")
+        st.button("Stop and keep the best so far", key=key, on_click=_cancel, args=(job,), width="stretch")
 
 
 def show_failure(result: Result | None) -> None:
@@ -138,7 +138,7 @@ def show_failure(result: Result | None) -> None:
     if result.why_not:
         st.error(literal(result.why_not))
     elif result.was_cancelled:
-        st.info("Ended early: this is the best that was found until then.")
+        st.info("Stopped early: this is the best that was found until then.")
 
 
 def value_of(session: Session, purpose: str) -> Any:

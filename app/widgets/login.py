@@ -25,7 +25,7 @@ def admitted() -> Identity | None:
         st.warning(literal(str(error)))
     except InputError as error:
         st.title("sliceplan")
-        st.error(f"The access file cannot be used any more; whoever runs this page can mend it. {literal(str(error))}")
+        st.error(f"The access file can no longer be used; whoever runs this page can fix it. {literal(str(error))}")
         return None
     if can_log_in():
         if st.user.is_logged_in:

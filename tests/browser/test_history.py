@@ -79,10 +79,10 @@ def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague, axe):
     part(page, "Plans")
     press(page, "Show this plan")
     expect(page.get_by_text("All screens now show plan")).to_be_visible()
-    press(page, "It runs today")
+    press(page, "Set as what runs now")
     press(page, "Solve")
     go(page, "Transition")
-    expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
+    expect(page.get_by_role("heading", name="Today and next")).to_be_visible()
     for screen in ("Transition", "History"):
         go(page, screen)
         assert_for_everyone(page, axe, f"{screen}, with saved plans")

@@ -40,10 +40,10 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.set_viewport_size({"width": 1280, "height": 1400})
     photograph(page, "improving", with_figures=False)
-    stop = page.get_by_role("button", name="Stop, keep the best so far")
+    stop = page.get_by_role("button", name="Stop and keep the best so far")
     expect(stop.filter(visible=True)).to_have_count(1)
     stop.filter(visible=True).click()
-    expect(page.get_by_text("Ended early: this is the best that was found until then.")).to_be_visible(timeout=40_000)
+    expect(page.get_by_text("Stopped early: this is the best that was found until then.")).to_be_visible(timeout=40_000)
     expect(page.get_by_text("So far; being improved.")).to_have_count(0)
     look(page, "31-stopped")
     download(page, "Plan as JSON").save_as(tmp_path / "long.plan.json")
@@ -71,7 +71,7 @@ def test_what_is_typed_into_a_dialog_stays_when_a_search_ends(page, tmp_path):
     press(page, "Paste services")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Cells").fill("service\tmodel")
-    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Stop, keep the best so far")).to_have_count(
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Stop and keep the best so far")).to_have_count(
         0, timeout=60_000
     )
     page.wait_for_timeout(1_000)

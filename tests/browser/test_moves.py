@@ -28,7 +28,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_to_everyone_and_taken_away(
     press(page, "Solve")
     expect(page.get_by_text("GPUs, $").first).not_to_contain_text("4 GPUs", timeout=20_000)
     go(page, "Transition")
-    expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
+    expect(page.get_by_role("heading", name="Today and next")).to_be_visible()
     expect(page.get_by_text("proven fewest").first).to_be_visible()
     bar = page.locator(".js-plotly-plot").nth(1).locator(".bars path").last
     hover_until(bar, "waits for")

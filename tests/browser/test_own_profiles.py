@@ -24,7 +24,7 @@ def test_a_pasted_table_of_measurements_becomes_a_profile_that_plans_use(page):
     cells.fill(TABLE)
     cells.press("Control+Enter")
     expect(dialog.get_by_text("Read as a table of measurements")).to_be_visible()
-    expect(dialog.get_by_text("This must be put right first")).to_be_visible()
+    expect(dialog.get_by_text("Please correct this first")).to_be_visible()
     model = dialog.get_by_role("textbox", name="Model of all rows")
     model.fill("ours")
     model.press("Enter")

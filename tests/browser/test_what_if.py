@@ -94,7 +94,7 @@ def test_a_sweep_shows_points_as_they_come_outlives_a_reload_and_keeps_what_is_t
     look(page, "22-sweep-under-way")
     page.reload()
     expect(page.get_by_text("points so far")).to_be_visible()
-    press(page, "Stop, keep the best so far")
+    press(page, "Stop and keep the best so far")
     expect(page.get_by_text("the sweep was ended early")).to_be_visible()
     expect(page.locator(".js-plotly-plot .scatterlayer .point").first).to_be_attached()
 

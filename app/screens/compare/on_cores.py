@@ -165,7 +165,7 @@ def _begin(session: Session, asked: Asked) -> None:
     problem = session.problem
     model, slo_ms, cores = asked
     if problem is None:
-        st.error("Something in the tables is wrong; the page *Services and fleet* says what.")
+        st.error("Something in the tables is wrong: see *Services and fleet*.")
         return
     try:
         title = f"{model.model} within {slo_ms:g} ms on {cores} cores"

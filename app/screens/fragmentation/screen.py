@@ -56,9 +56,8 @@ FEW_COLUMNS = 5
 """Of a table of GPUs that are all cut by MIG: there, most of what fits has room in a line."""
 
 SAID = {
-    COMPUTE: "A row is a GPU, its length all that its partitions could compute with (SMs, or cores of a CPU). Point at "
-    "a partition for its service.",
-    MEMORY: "A row is a GPU, its length its memory; a MIG instance has memory slices of its own. Point at free ones "
+    COMPUTE: "Each row is a GPU, to scale by compute (SMs, or cores of a CPU). Point at a partition for its service.",
+    MEMORY: "Each row is a GPU, to scale by memory; a MIG instance has memory slices of its own. Point at free ones "
     "for the profiles that could still be created there. Out of reach: none fits beside what is there.",
 }
 """Below the picture of each GPU."""
@@ -66,13 +65,13 @@ SAID = {
 
 def show(session: Session) -> None:
     """Draws the screen."""
-    st.caption("What of the rented GPUs is not used, where it is, and whether moving services together would save any.")
+    st.caption("How much of the rented GPUs is idle, where, and whether moving services together would save GPUs.")
     answer = _chosen(session)
     if answer is None:
         offer_solve(
             session,
             "Press Solve to see what is left of each GPU: a map of its memory slices, which MIG profiles still fit "
-            "where, and what moving services together would win.",
+            "where, and what moving services together would save.",
             "fragmentation",
         )
         return
@@ -82,7 +81,7 @@ def show(session: Session) -> None:
         "fragmentation.metrics", (problem, plan), lambda: plan.metrics or measure(problem, plan, known_profiles())
     )
     if metrics is None:
-        st.info("This plan uses no GPU, so nothing is left of any.")
+        st.info("This plan uses no GPUs.")
         return
     _show_metrics(plan, metrics)
     _show_defragmentation(session, answer)
@@ -238,7 +237,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
 def _out_of_reach(metrics: Metrics) -> str:
     compute, memory = metrics.wasted_compute_slices or 0, metrics.wasted_memory_slices or 0
     if not compute and not memory:
-        return "Nothing of them is left over."
+        return "Nothing is left over."
     left = [counted(count, f"{kind} slice") for kind, count in (("compute", compute), ("memory", memory)) if count]
     are = "is" if compute + memory == 1 else "are"
     return (
@@ -259,8 +258,8 @@ def _show_defragmentation(session: Session, answer: Answer) -> None:
     if plan.status is Status.OPTIMAL:
         st.markdown(
             "**Nothing: moving services would save nothing**, as no plan for these services on this fleet is cheaper, "
-            "which is proven. What is idle is room for more requests. Moves can save where a plan grew: one of another "
-            "planner, of an earlier day, or what runs now."
+            "which is proven. What is idle is room for more requests. Moves can save in a plan that grew over time, or "
+            "that another planner made."
         )
         return
     st.markdown(
@@ -328,7 +327,7 @@ def _show_result(answer: Answer, report: DefragmentationReport) -> None:
         freed = report.gpus_used - best.plan.gpus_used
         gpus = f"{freed:,} GPU{'' if freed == 1 else 's'} freed and " if freed > 0 else ""
         st.success(
-            f"Moving {len(best.moved):,} service{'' if len(best.moved) == 1 else 's'} wins most: {gpus}"
+            f"Moving {len(best.moved):,} service{'' if len(best.moved) == 1 else 's'} saves most: {gpus}"
             f"\\${saved:,.2f} per hour saved, \\${saved * HOURS_A_MONTH:,.0f} per month."
         )
         if report.note:

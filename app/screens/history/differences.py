@@ -44,10 +44,7 @@ def show(session: Session, name: str) -> None:
             new = _choose_version(session, "after", new_name, 0)
         store = shared_store()
         if old == new:
-            st.info(
-                "This is one version twice. Choose another one before or after; each time the problem is changed and "
-                "saved, there is one more."
-            )
+            st.info("This is the same version twice. Choose another one; each save of a changed problem adds one.")
             return
         was, now = problem_at(store, old), problem_at(store, new)
         found = _called(changes(was, now), labels_of_both(was, now))
@@ -61,7 +58,7 @@ def show(session: Session, name: str) -> None:
     with after:
         new_plan = _choose_plan(session, "after", new_name, 0)
     if old_plan is None or new_plan is None:
-        st.info("A problem without saved plans has none to compare. Press *Save plan* on *Services and fleet*.")
+        st.info("This problem has no saved plans to compare. Press *Save plan* on *Services and fleet*.")
         return
     store = shared_store()
     between = difference(_plan(old_name, old_plan), _plan(new_name, new_plan))

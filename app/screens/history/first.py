@@ -17,8 +17,8 @@ from sliceplan.solver.wording.what_is_proven import summary_and_what_of
 from .choosing import say
 
 NOTHING = (
-    "Nothing is saved yet. Here stands each saved problem with its versions, who saved them, when and why, and with "
-    "its plans and sweeps: to compare any two of them, to have one back, or to say that it runs today."
+    "Nothing is saved yet. Each saved problem appears here with its versions (who saved them, when and why), its plans "
+    "and its sweeps. You can compare any two, restore one, or set a plan as what runs now."
 )
 NOTE = "kept from the screen History"
 

@@ -85,7 +85,7 @@ def show_saved(session: Session, name: str, kind: Kind[SavedT], acts: Sequence[A
         if place.button(act.label, key=act.key, width="stretch", help=act.help):
             attempt(partial(act.do, session, chosen))
     if last.button(
-        "Take it out of the archive" if archived else f"Archive this {one}",
+        "Restore from the archive" if archived else f"Archive this {one}",
         disabled=not current_identity().may_save,
         key=f"archive_{one}",
         width="stretch",

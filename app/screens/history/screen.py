@@ -46,7 +46,7 @@ def _show_saved(session: Session) -> None:
     store = shared_store()
     choosing, showing = st.columns([2, 1], vertical_alignment="bottom")
     with showing:
-        archived = kept_toggle(session, "history.archived", "Show what was archived")
+        archived = kept_toggle(session, "history.archived", "Show archived")
     found = problems(store, archived=archived)
     if not found:
         if archived:
@@ -68,13 +68,13 @@ def _offer_archive(session: Session, document: Document) -> None:
     may_save = current_identity().may_save
     if document.archived is not None:
         st.caption(f"{literal(document.archived.by)} archived it at {document.archived.at:%Y-%m-%d %H:%M} UTC.")
-        if st.button("Take it out of the archive", disabled=not may_save, key="unarchive_problem"):
+        if st.button("Restore from the archive", disabled=not may_save, key="unarchive_problem"):
             attempt(partial(_unarchive, session, document.name))
     elif st.button(
         "Archive this problem",
         disabled=not may_save,
         key="archive_problem",
-        help="Out of sight, with its versions, plans and sweeps; nothing is deleted",
+        help="Hides it with its versions, plans and sweeps; nothing is deleted",
     ):
         attempt(partial(_archive, session, document.name))
 

@@ -11,8 +11,8 @@ from .choosing import say
 from .saved import Act, Kind, show_saved
 
 NOTHING = (
-    "No sweep is saved for this problem. Run one on the page *What-if*, then press *Save sweep* below it: it stays "
-    "here beside the version that it varies."
+    "No sweep is saved for this problem. Run one on the screen *What-if*, then press *Save sweep* below it: it is kept "
+    "here with the version that it varies."
 )
 
 
@@ -33,4 +33,4 @@ def sweep_words(sweep: SavedSweep) -> str:
 def _show_again(session: Session, sweep: SavedSweep) -> None:
     store = shared_store()
     session.results["sweep"] = Result(problem_at(store, sweep.problem), load_sweep(store, sweep.id))
-    say(session, f"Sweep {sweep.id} of {sweep.problem} is what What-if shows now.")
+    say(session, f"Sweep {sweep.id} of {sweep.problem} is now shown on What-if.")

@@ -57,7 +57,7 @@ def show(session: Session, name: str) -> None:
     ):
         attempt(partial(_open, session, key))
     why_not = "This is the latest version: choose an older one above." if key == latest else None
-    why_not = why_not if current_identity().may_save else "Restoring takes the role editor."
+    why_not = why_not if current_identity().may_save else "Restoring needs the role editor."
     if restoring.button(
         f"Restore as version {latest.number + 1}",
         disabled=why_not is not None,

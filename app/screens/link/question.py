@@ -18,14 +18,14 @@ def asks_about_link(session: Session) -> bool:
     if linked is None:
         return False
     st.title("Open this link?")
-    st.markdown("It would take the place of what you work on. Nothing is lost either way: *Undo* goes back from it.")
+    st.markdown("It would replace what you are working on. Nothing is lost: *Undo* brings it back.")
     opened, replaced = st.columns(2)
     with opened.container(border=True, height="stretch"):
         _outline("The link opens", linked)
         st.button("Open the link", key="link_open", type="primary", on_click=open_offered, args=(session,))
     with replaced.container(border=True, height="stretch"):
-        _outline("In the place of", session)
-        st.button("Stay with my work", key="link_stay", on_click=stay, args=(session,))
+        _outline("It replaces", session)
+        st.button("Keep my work", key="link_stay", on_click=stay, args=(session,))
     return True
 
 

@@ -19,7 +19,7 @@ def show_assumed(session: Session, problem: Problem) -> None:
     lines = [one.words for one in found]
     more = f"\n- and {len(lines) - MOST_NAMED:,} more" if len(lines) > MOST_NAMED else ""
     st.warning(
-        "**A first plan, with models that stand in for others.** What is proven and promised is so for these; what "
-        f"runs may need more, or less.\n\n{listed(lines[:MOST_NAMED])}{more}"
+        "**A first plan, with models that stand in for others.** What is proven and promised holds for these; your "
+        f"models may need more, or less.\n\n{listed(lines[:MOST_NAMED])}{more}"
     )
     st.button("Bring measurements of my own", key="measure_assumed", on_click=lead_to, args=(session, "profiles"))

@@ -25,5 +25,5 @@ def offer_estimates(session: Session, answer: Answer, gpus: Sequence[str]) -> No
         return
     ways: tuple[Remedy, ...] = ESTIMATES.found(session, answer.plan) or ()
     if ways:
-        st.markdown("Nothing was measured there. Each of these is planned; a press makes it the problem:")
+        st.markdown("Nothing was measured there. Each of these was planned with estimates; a press takes it over:")
         offer_ways(session, ways, "estimate")

@@ -21,7 +21,7 @@ from sliceplan.solver.model.problem import Problem
 
 from .one_partition import show_partition
 
-TOGETHER, ONE_BY_ONE = "Those alike together", "All, one by one"
+TOGETHER, ONE_BY_ONE = "Identical GPUs together", "All, one by one"
 
 SHOWN = "plan.alike"
 """Which GPUs are drawn: a name of a kind, or one of the two above."""
@@ -54,9 +54,10 @@ def _show_together(session: Session, problem: Problem, plan: Plan, kinds: list[A
         "alike",
         can_pick=True,
     )
-    more = f" The {len(kinds) - MOST_ROWS:,} rarest kinds are in the list only." if len(kinds) > MOST_ROWS else ""
+    more = f" The {len(kinds) - MOST_ROWS:,} rarest kinds are only in the list." if len(kinds) > MOST_ROWS else ""
     st.caption(
-        "A row is all GPUs that are divided alike, to scale; grey places are several services'. Point at a place for "
+        "Each row stands for all GPUs that are divided alike, to scale; grey parts belong to several services. Point "
+        "at a part for "
         f"its services and loads; click a row, or choose it above, to see its GPUs one by one.{more}"
     )
 
@@ -94,7 +95,7 @@ def _show_each(
     clicked = show_picture(session, figure, "fleet", can_pick=True)
     st.caption(
         "Each bar is a GPU, to scale, divided into partitions. Point at a partition for its service, batch, processes, "
-        "latency against SLO and load; click it for all about it."
+        "latency against SLO and load; click it for details."
         + (OUT_OF_REACH if any(one.name == "out of reach" for one in legend_of(figure)[0]) else "")
         + (
             f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."

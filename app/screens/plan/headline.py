@@ -67,8 +67,8 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     st.header(literal(proof_and_requests(plan, plan_result(plan, plan.gap), missing, seen)))
     if without:
         st.warning(
-            f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
-            "the screen Profiles says what is."
+            f"Left out of this plan: {literal(', '.join(without))}. The speeds of their models are not known there; "
+            "the screen *Profiles* shows what is."
         )
         if is_answer and session.answer is not None:
             offer_estimates(session, session.answer, without)

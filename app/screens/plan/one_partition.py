@@ -1,4 +1,4 @@
-"""All about one partition of the plan: what was clicked in the picture, or chosen from a list by the keyboard."""
+"""Details of one partition of the plan: what was clicked in the picture, or chosen from a list by the keyboard."""
 
 from collections.abc import Sequence
 from html import unescape
@@ -49,11 +49,11 @@ def show_partition(
         st.session_state["plan.partition"] = None
     st.session_state.setdefault("plan.partition", kept)
     chosen = st.selectbox(
-        "All about one partition",
+        "Details of one partition",
         options,
         format_func=lambda at: f"{at[0]}: {_name(partitions[at])}, {partitions[at].size}",
         key="plan.partition",
-        placeholder="Click one in the picture, or choose it here",
+        placeholder="Click a partition in the picture, or choose it here",
     )
     if chosen is None:
         PICKED.forget(session)

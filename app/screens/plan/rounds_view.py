@@ -27,6 +27,6 @@ def show_rounds(session: Session, problem: Problem, plan: Plan) -> None:
     show_picture(session, made_once("plan.round_strip", of, lambda: round_chart(shown, problem, plan)), "round")
     order = "" if shown.partition.turns != "any" else " Turns come in any order: the strip is one of them."
     st.caption(
-        "Above, one round. Below, the longest way of a request of each service: it has just missed its turn, waits, "
-        f"and is executed; the line is what it may take of its SLO.{order}"
+        "Above, one round. Below, the longest way of a request of each service: it just missed its turn, waits, and "
+        f"then runs; the line is what it may take.{order}"
     )

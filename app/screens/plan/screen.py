@@ -88,7 +88,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     _say_what_is_shown(chosen, by)
     gpus = chosen.gpus_of(plan)
     if not gpus:
-        st.info("No GPU of the plan fits this choice. Take something out of it.")
+        st.info("No GPU of the plan fits this choice. Remove a filter.")
     elif view == FLEET:
         show_fleet(session, problem, plan, chosen, by)
         show_rounds(session, problem, plan)
@@ -101,7 +101,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     else:
         _show_gpus(problem, plan, chosen)
     if goes_on:
-        st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
+        st.caption("Files, exports and the report appear here as soon as the search has ended or you have stopped it.")
     else:
         offer_plan(session)
 
@@ -205,8 +205,8 @@ def _who_fails_first(figures: list[ServiceFigures], headroom: float) -> str:
     if growth < 0:
         return f"The rate of {one.name} is more than they carry."
     return (
-        f"If all rates grow and nothing is moved, {one.name} fails first, beyond {growth:.1%} more. How much more fits "
-        "if the same GPUs are divided anew, a question above answers."
+        f"If all rates grow and nothing is moved, {one.name} fails first, beyond {growth:.1%} more. “How much more "
+        "fits?”, above, says how far they can grow if the same GPUs are divided anew."
     )
 
 

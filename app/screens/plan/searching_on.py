@@ -27,7 +27,7 @@ def tried_with_more_time(session: Session, answer: Answer) -> Plan | None:
     ):
         return None
     if MORE_TIME.is_open(session):
-        st.info(f"Searching on from what was found, for at most {seconds:g} s. What that comes to is offered here.")
+        st.info(f"Searching on from what was found, for at most {seconds:g} s. The result appears here.")
         return None
     found: Plan | None = MORE_TIME.found(session, plan)
     if found is not None and (found.gpus or found.status is Status.INFEASIBLE):
@@ -40,7 +40,7 @@ def tried_with_more_time(session: Session, answer: Answer) -> Plan | None:
         key="longer",
         on_click=_search_longer,
         args=(session, problem, further),
-        help="A guess: nobody knows whether that is long enough. You can stop it at any time.",
+        help="A guess: it is not known whether that is long enough. You can stop it at any time.",
     )
     return None
 

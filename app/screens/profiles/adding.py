@@ -119,7 +119,10 @@ def _offer(session: Session, profiles: Sequence[Profile]) -> None:
     st.markdown(listed(lines[:MOST_SHOWN]) + more)
     if first.points and first.provenance.source != PASTED:
         show_table(points_table(first).head(SHOWN), "adding_points")
-    st.caption("They become part of the problem: saved with it, in its file and its links, and over what is shipped.")
+    st.caption(
+        "They become part of the problem: they are saved with it, are in its file and links, and replace shipped "
+        "profiles."
+    )
     use = f"Use {counted(len(profiles), 'profile')}"
     if st.button(use, type="primary", key="use_profiles", on_click=_use, args=(session, profiles)):
         st.rerun()
@@ -255,4 +258,4 @@ def _choose_partition(gpu: str, key: str) -> str:
 
 def _say_wrong(texts: Sequence[str]) -> None:
     more = f"\n- and {len(texts) - MOST_SHOWN:,} more" if len(texts) > MOST_SHOWN else ""
-    st.error(f"This must be put right first:\n\n{listed(texts[:MOST_SHOWN])}{more}")
+    st.error(f"Please correct this first:\n\n{listed(texts[:MOST_SHOWN])}{more}")

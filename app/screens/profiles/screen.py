@@ -173,7 +173,7 @@ def _say_what_is_drawn(session: Session, profile: Profile, marks: list[Predictio
 def _lines_and_dots(profile: Profile) -> str:
     """Returns what lines are, and where the measurements are that one looks for beside them."""
     if profile.quality == "estimated":
-        return "Lines are estimated, nothing was measured on this GPU type"
+        return "Lines are estimated; nothing was measured on this GPU type"
     if profile.points:
         return "Lines are fitted through measurements, dots are measurements"
     kept = "only those far from their line, which are crosses" if odd_points(profile) else "none of them: so no dots"
@@ -251,7 +251,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
     surface = batches_surface(profile, processes, figure, here)
     show_picture(session, surface, "profile-surface")
     if any("" in row for row in surface.data[0].text):
-        st.caption("Empty cells were not measured: the batch does not fit in memory there, or nobody tried.")
+        st.caption("Empty cells were not measured: the batch may not fit in memory there.")
 
 
 def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
@@ -270,7 +270,7 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
     if known is not None:
         extent = known.measured
         st.caption(
-            f"Measured were shares of {extent.min_percent:g} to {extent.max_percent:g} % and batches of "
+            f"Shares of {extent.min_percent:g} to {extent.max_percent:g} % and batches of "
             f"{extent.min_batch} to {extent.max_batch}; dashed lines extrapolate. Lines are the model alone on its "
             "GPU; stars stand beside their neighbours in the plan, so they lie above."
         )
@@ -356,7 +356,7 @@ def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
     in_the_table = {caveat.text for caveat in known if caveat.kind is CaveatKind.EXTRAPOLATED}
     if other := [warning for warning in answer.plan.warnings if warning not in in_the_table]:
         st.markdown(listed(shown_text(session, answer.problem, warning) for warning in other))
-    st.header("All of them")
+    st.header("All profiles")
     show_table(
         evidence_table(marks),
         "operating_points",

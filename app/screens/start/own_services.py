@@ -47,7 +47,7 @@ def ask_for_services(session: Session) -> None:
     """Takes services and a GPU type, and leads to their plan."""
     facts = made_once("own_services.facts", (session.tables.profiles,), lambda: model_facts(profiles_of(session)))
     gpus = [gpu for gpu, _ in Counter(one.gpu for one in facts).most_common()]
-    gpu = st.selectbox("GPU type", gpus, key="own_gpu", help="those for which speeds of models are known here")
+    gpu = st.selectbox("GPU type", gpus, key="own_gpu", help="GPU types with known model speeds")
     known = [one for one in facts if one.gpu == gpu]
     pasted, filled = st.tabs(["Paste or upload", "Type one"])
     with pasted:
@@ -106,9 +106,7 @@ def _show_read(session: Session, gpu: str, known: Sequence[ModelFacts], text: st
         _say_wrong(wrong)
         return
     if missing := [LABELS["workloads"][name].text for name in NEEDED if name not in read.columns]:
-        _say_wrong(
-            [f"no column is called {' or '.join(missing)}, or by a usual name of that; the example above has all"]
-        )
+        _say_wrong([f"no column for {' or '.join(missing)} was found; the example above has all that are needed"])
         return
     found = choose_for_unknown(session, gpu, models, read.rows)
     if found is not None:
@@ -188,7 +186,7 @@ def _in_row(text: str) -> str:
 
 def _say_wrong(texts: Sequence[str]) -> None:
     more = f"\n- and {len(texts) - MOST_SHOWN:,} more" if len(texts) > MOST_SHOWN else ""
-    st.error(f"This must be put right first:\n\n{listed(texts[:MOST_SHOWN])}{more}")
+    st.error(f"Please correct this first:\n\n{listed(texts[:MOST_SHOWN])}{more}")
 
 
 def open_and_solve(session: Session, problem: Problem) -> None:

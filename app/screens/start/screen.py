@@ -48,13 +48,13 @@ CHANGES = {
 }
 
 OF_MIG = (
-    "A GPU cut by MIG is drawn by its memory: it may have free memory, and no compute to go with it. A size such as "
+    "A GPU cut by MIG is drawn by its memory: it may have free memory without compute to go with it. A size such as "
     "1g.10gb is 1 of 7 compute slices with 10 GB. "
 )
 
 FREE_SAVES_NO_GPU = (
-    "**Why not one GPU less?** With any of these GPUs left out the services do not fit the others, however these are "
-    "divided: proven. What is free is the rest that is left over."
+    "**Why not one GPU less?** Without any one of these GPUs, the services do not fit on the others, however they are "
+    "divided: this is proven. What is free is what is left over."
 )
 
 MOST_DRAWN = 12
@@ -90,7 +90,7 @@ def _show_doors(session: Session, answer: Answer | None) -> None:
                 args=(session, problem),
             )
     with changed.popover("What if?", width="stretch"):
-        st.markdown("Change one thing of what is shown and see the new plan at once.")
+        st.markdown("Change one thing and see the new plan at once.")
         can_change = answer is not None and bool(answer.plan.gpus) and not session.is_outdated(answer.problem)
         for what, changes in CHANGES.items():
             st.button(
@@ -105,7 +105,7 @@ def _show_doors(session: Session, answer: Answer | None) -> None:
 
 def _without_plan(answer: Answer | None) -> str:
     if answer is None:
-        return "Press *Solve* for the plan of what the tables state, or choose another example above."
+        return "Press *Solve* to plan what is in the tables, or choose another example above."
     return literal(plan_summary(answer.plan, answer.plan.gap))
 
 
@@ -116,7 +116,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
     demo = "An example, solved: " if problem == _examples().get(problem.name) else ""
     st.header(literal(_headline(demo, problem, plan, alone)))
     if without := left_out_in_words(problem):
-        st.warning(f"{literal(without)}. The screen Plan says what their speeds could be estimated from.")
+        st.warning(f"{literal(without)}. The screen *Plan* offers estimates of their speeds.")
     cost, second, third = st.columns(3)
     cost.metric("It costs", _usd(hourly), _monthly(hourly), delta_color="off", delta_arrow="off")
     if plan.capacity is None:

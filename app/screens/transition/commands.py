@@ -14,8 +14,8 @@ def show_commands(session: Session) -> None:
     today, following = dated_name(name, "running-plan.json"), dated_name(name, "next-plan.json")
     with st.expander("Commands: how to carry it out"):
         st.markdown(
-            "The page runs nothing on a node, and has no way to. On a machine of yours, with the two plans that are "
-            "downloaded above, write the plans to go through one by one:"
+            "This page cannot run anything on a node. On your machine, with the two plans downloaded above, write the "
+            "plans to go through one by one:"
         )
         command = f"sliceplan transition {quote(today)} {quote(following)} --stages stages"
         st.code(command, language="sh", wrap_lines=True)

@@ -35,9 +35,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
         return
     kind, amount = CHOICE.of(session, (LIMIT, 1.0))
     how, much, ask = st.columns([2, 1, 1], vertical_alignment="bottom")
-    kind = how.radio(
-        "Trade cost for moves by", (LIMIT, PRICE), (LIMIT, PRICE).index(kind), key="replan_by", horizontal=True
-    )
+    kind = how.radio("Limit the moves by", (LIMIT, PRICE), (LIMIT, PRICE).index(kind), key="replan_by", horizontal=True)
     if kind == LIMIT:
         amount = float(
             much.number_input(
@@ -107,7 +105,7 @@ def _show_answer(session: Session) -> None:
         disabled=is_next,
         on_click=_use,
         args=(session, result, found),
-        help="It is the next plan already." if is_next else "The steps above are planned to it then.",
+        help="It is the next plan already." if is_next else "The steps above then lead to it.",
     )
 
 

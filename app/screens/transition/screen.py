@@ -65,7 +65,7 @@ LONG_S = 900
 TALL = 800
 """Pixels that a picture takes at most before it scrolls by itself."""
 
-DRAINED = "Drained: a partition gets no new requests, and finishes those that it has, before it stops."
+DRAINED = "Drained: a partition gets no new requests and finishes the ones it has before it stops."
 
 BADGES = {"high": ":red-badge[high]", "medium": ":orange-badge[medium]", "low": ":gray-badge[low]"}
 
@@ -120,7 +120,7 @@ def show(session: Session) -> None:
     elif answer is not None and answer.plan is running.plan:
         st.info(
             "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Services and fleet* and "
-            "press Solve, or ask below for a plan that moves little."
+            "press Solve, or find a plan with few moves below."
         )
     show_fewer_moves(session, running)
     show_commands(session)
@@ -129,8 +129,8 @@ def show(session: Session) -> None:
 def _show_without_running(session: Session, answer: Answer | None) -> None:
     """Says what will be here, and offers an example and the plan's files."""
     st.info(
-        "Say what runs today: press *Set this plan as what runs*, then change rates and solve again. Here you will see "
-        "which services that disturbs, what may go wrong, and the steps with their times."
+        "Say what runs today: press *Set this plan as what runs*, then change rates and solve again. You will then see "
+        "which services are disturbed, what may go wrong, and the steps with their times."
     )
     offer_example(session)
     if answer is not None and answer.plan.gpus:
@@ -183,7 +183,7 @@ def _choose_options(session: Session, old: Plan, new: Plan) -> MoveOptions:
             "MIG instances start where the next plan says",
             value=chosen.keeps_starts,
             key="transition_keeps_starts",
-            help="Else they may stand elsewhere on their GPU, so that more of what runs can stay.",
+            help="Otherwise they may be elsewhere on their GPU, so that more of what runs can stay.",
         )
     options = MoveOptions({gpu: count for gpu, count in idle.items() if count}, Durations(**times), keeps)
     OPTIONS.keep(session, options)
@@ -246,7 +246,7 @@ def _show_figures(moves: PlannedMoves) -> None:
         delta_arrow="off",
         help=disturbance_in_words(disturbed),
     )
-    kept.metric("Partitions kept", transition.kept, help="they stay as they are and serve on throughout")
+    kept.metric("Partitions kept", transition.kept, help="they stay as they are and keep serving throughout")
     short.metric(
         "Services below rate",
         len(transition.shortfalls),
@@ -283,7 +283,7 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
 
 
 def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) -> None:
-    st.header("Side by side")
+    st.header("Today and next")
     only_changed = st.toggle(
         "Only GPUs on which something changes",
         value=ONLY_CHANGED.of(session, len(moves.transition.gpus) > 12),
@@ -302,9 +302,7 @@ def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) ->
         ),
     )
     _show_tall(session, figure, "side-by-side")
-    st.caption(
-        "A row a GPU, today on the left, next on the right. What is greyed stays as it is. Point at it for figures."
-    )
+    st.caption("Two bars per GPU: today above, next below. Grey parts stay as they are. Point at a part for figures.")
 
 
 def _show_steps(session: Session, moves: PlannedMoves, answer: Answer) -> None:
@@ -322,7 +320,7 @@ def _show_steps(session: Session, moves: PlannedMoves, answer: Answer) -> None:
         more.append("Red, at the top: services that have less than they need.")
     if transition.temporary:
         more.append("Hatched: a partition that only bridges the transition.")
-    st.caption(f"A row a GPU, a bar a step, in estimated time. {' '.join(more)}")
+    st.caption(f"One row per GPU and one bar per step, in estimated time. {' '.join(more)}")
     show_capacity(session, moves, answer, window)
     with st.expander(f"All {len(transition.steps):,} steps as a table"):
         table = made_once("transition.table", (moves.digest,), lambda: steps_table(transition))
@@ -355,7 +353,7 @@ def _show_exchange(session: Session, moves: PlannedMoves) -> None:
     asked = ASKED.of(session)
     if exchange is None and len(moves.transition.steps) > QUICK_STEPS and "exchange" not in session.open_jobs:
         show_failure(session.results.get("exchange"))
-        if st.button("Plan it that way too", key="exchange"):
+        if st.button("Plan this strategy too", key="exchange"):
             title = "transition by exchange-and-compact"
             if asked is not None and _submit(session, "exchange", title, exchange_moves, asked):
                 st.rerun()

@@ -33,7 +33,7 @@ def _save(session: Session, version: VersionKey, report: SweepReport, note: str)
 
 def _why_not(session: Session, report: SweepReport) -> str | None:
     if not current_identity().may_save:
-        return "Saving takes the role editor."
+        return "Saving needs the role editor."
     if session.saved_as is None:
         return "A sweep is saved beside a saved problem; save the problem first, on Services and fleet."
     version, saved = SAVED.of(session, (None, None))

@@ -58,7 +58,7 @@ def show_live(session: Session) -> None:
     """Draws the sliders beside what comes of them, or says what is missing."""
     problem, answer = session.problem, session.answer
     if problem is None:
-        st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
+        st.info("Something in the tables is wrong: see *Services and fleet*.")
         return
     if answer is None or session.is_outdated(answer.problem):
         _ask_for_base(session)
@@ -122,10 +122,10 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | No
         return None
     show_failure(session.results.get(PURPOSE) if not changes.is_empty else None)
     if shown is None:
-        st.info("The first plan is on its way.")
+        st.info("The first plan is being found.")
         return None
     if not is_current(session, shown):
-        st.info("The plan for these changes is on its way; this is the one before.")
+        st.info("The plan for these changes is being found; this is the one before.")
     with st.container(key="result_beside_sliders"):
         _show_figures(base, shown)
     _say_more(base, shown)
@@ -142,7 +142,7 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | No
     show_picture(
         session, made_once("what_if.layouts", plans, lambda: layout_chart(before, layouts(plans[1]))), "what-if-gpus"
     )
-    st.caption("A pair of bars is one way to cut a GPU, and their lengths how many GPUs are cut so.")
+    st.caption("Each pair of bars is one way to divide a GPU; their lengths are the numbers of GPUs divided that way.")
     if shown is not base:
         ran = made_once("what_if.places", plans[:1], lambda: places(plans[0]))
         _show_moves(made_once("what_if.moves", plans, lambda: moves(ran, places(plans[1]))))
@@ -154,7 +154,7 @@ def _in_a_line(base: Answer, shown: Answer, changes: WhatIf) -> str:
     """Returns what comes of the changes in a few words, as Markdown."""
     old, new = base.plan, shown.plan
     if not new.gpus:
-        return "**No plan**; why is below."
+        return "**No plan**; the reason is below."
     cost = literal(f"{counted(new.gpus_used, 'GPU')}, {_usd(new.cost_per_hour)} per hour")
     if changes.is_empty:
         return f"**{cost}**"

@@ -29,11 +29,11 @@ def show_mix(session: Session) -> None:
     """Draws the choice of GPU types, and what came of it last."""
     problem = session.problem
     if problem is None:
-        st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
+        st.info("Something in the tables is wrong: see *Services and fleet*.")
         return
     st.caption(
         "GPU types that your services have measurements on. Choose those that you could buy, and what an hour of them "
-        "would cost you; how many there are today is left aside."
+        "would cost you; how many there are today does not matter."
     )
     fleet = _chosen_fleet(session, problem)
     if st.button("Find the cheapest fleet", type="primary", disabled=not fleet, key="mix"):
@@ -64,7 +64,7 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
         hide_index=True,
         disabled=["GPU", "sharing"],
         column_config={
-            "try": column.CheckboxColumn("try", help="whether one could buy it"),
+            "try": column.CheckboxColumn("try", help="whether you could rent it"),
             "price per hour": column.NumberColumn(
                 "price per hour",
                 format="$%.2f",

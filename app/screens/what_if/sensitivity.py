@@ -86,7 +86,7 @@ def _not_reached(known: SensitivityReport, services: int, was_cancelled: bool) -
     kinds = {"price": "prices of GPUs", "rate": f"rates of {counted(services, 'service')}", "slo": "their SLOs"}
     missing = " and ".join(kinds[one] for one in known.not_reached)
     when = "before it was stopped" if was_cancelled else f"within {SENSITIVITIES_S:g} s"
-    return f"Not reached {when}: {missing}. They are left out below, whatever they would do."
+    return f"Not reached {when}: {missing}. They are left out below."
 
 
 def _ask(session: Session, answer: Answer, change: float) -> None:

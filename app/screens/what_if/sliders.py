@@ -69,7 +69,7 @@ def _of_services(session: Session, base: Problem, changes: WhatIf, key: str) -> 
         max_selections=MOST_CHOSEN,
         key=key + "services",
         placeholder="Choose services",
-        help="What is set for a service takes the place of what is set for all.",
+        help="What is set for a service replaces what is set for all.",
     )
     CHOSEN.keep(session, chosen)
     found: dict[str, dict[str, float]] = {kind: {} for kind in SERVICE_KINDS}

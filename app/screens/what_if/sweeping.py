@@ -57,7 +57,7 @@ def show_sweep(session: Session) -> None:
     """Draws the choice of axes, and the sweep that runs or ran last."""
     problem = session.problem
     if problem is None:
-        st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
+        st.info("Something in the tables is wrong: see *Services and fleet*.")
         return
     axes = _choose(session, problem)
     show_failure(session.results.get(PURPOSE))
@@ -138,7 +138,7 @@ def _watch(session: Session, swept: Swept) -> None:
     except UnknownJobError:
         return
     if not points:
-        st.caption("The first points are on their way.")
+        st.caption("The first points are being worked out.")
         return
     weights = weights_of(swept.problem)
     axes = tuple(shown(session, swept.problem, axis) for axis in swept.axes)

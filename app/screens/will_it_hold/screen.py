@@ -57,14 +57,14 @@ def show(session: Session) -> None:
     if answer is None or not answer.plan.gpus:
         offer_solve(
             session,
-            "Press Solve to have a plan. Here it is then carried out request by request: how long users wait, which "
+            "Press Solve for a plan. It is then simulated here, request by request: how long users wait, which "
             "services keep their SLO, and how that changes with load and bursts.",
             "will_it_hold",
         )
         return
     warn_if_outdated(session, answer.problem)
     st.markdown(
-        "The plan is carried out here, request by request: each waits for a batch, and then runs on a partition. A "
+        "The plan is simulated here, request by request: each waits for a batch, then runs on a partition. A "
         "service **holds** if enough of its requests are in time: within its latency limit, the SLO."
     )
     in_a_line = st.container(key="result_on_a_phone")
@@ -132,7 +132,7 @@ def _show(session: Session, answer: Answer, found: Simulated, verdict: DeltaGene
 def _show_verdict(report: SimulationReport) -> None:
     if report.planned_for is not None and not report.is_of_its_router:
         planned, here = DISPATCHES[report.planned_for], DISPATCHES[report.dispatch]
-        st.warning(f"The plan is for another way to deal requests ({planned}) than this ({here}).")
+        st.warning(f"The plan was made for another way of dealing requests ({planned}) than this ({here}).")
     text = literal(verdict_in_words(report))
     {"yes": st.success, "no": st.error}.get(report.holds, st.warning)(text)
     missing = [one for one in report.services if one.holds == "no"]

@@ -20,7 +20,7 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
     promise, requests, _ = place.columns(3)
     with load:
         st.session_state.setdefault("will_it_hold.load", LOAD.of(session, 1.0))
-        factor = st.slider("Load, times the rates", 0.5, 2.0, step=0.05, key="will_it_hold.load")
+        factor = st.slider("Load (times the rates)", 0.5, 2.0, step=0.05, key="will_it_hold.load")
         LOAD.keep(session, factor)
     with arrivals:
         names = list(BURSTINESS)

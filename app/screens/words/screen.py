@@ -12,7 +12,7 @@ ASKED = Kept[str]("words.asked")
 
 def show(session: Session) -> None:
     """Draws the screen."""
-    st.caption("What the words on these screens mean. The same stands beside them: point at a question mark.")
+    st.caption("What the words on these screens mean. The question marks beside them say the same.")
     typed = st.text_input(
         "Look up", value=ASKED.of(session, ""), key="words_asked", placeholder="A word, or a part of one"
     )
@@ -23,7 +23,7 @@ def show(session: Session) -> None:
         for group, words in GROUPS.items()
     }
     if not any(found.values()):
-        st.info("No such word here. The documentation has a glossary with those of the files and the code, too.")
+        st.info("No such word here. The glossary in the documentation has more.")
     for group, words in found.items():
         if words:
             st.header(group)

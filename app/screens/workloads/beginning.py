@@ -37,7 +37,7 @@ LISTED = 8
 def choose_beginning(session: Session) -> None:
     """Draws them, folded: the services are what one comes for."""
     tables, problem = session.tables, session.problem
-    title = f"Problem: {tables.name}. Its name and file; an example or a file to begin with"
+    title = f"Problem: {tables.name}. Name, file, examples and upload"
     with st.expander(literal(title), expanded=tables.workloads.empty, key="fold_problem"):
         edit_name(session)
         _choose(session)
@@ -69,7 +69,7 @@ def _choose(session: Session) -> None:
             max_upload_size=MOST_MIB,
             on_change=_open_upload,
             args=(session,),
-            help="What *Download problem* gives, or a file of the command line. Tables as CSV go in beside each table.",
+            help="A file from *Download problem* or for the command line. For tables as CSV, use *Paste*.",
         )
         if upload is not None:
             show_findings(upload.name, st.session_state.get(FINDINGS, ()))
@@ -97,7 +97,7 @@ def show_findings(name: str, findings: tuple[Finding, ...]) -> None:
         return
     count = f"{len(findings)} thing{'s' if len(findings) > 1 else ''}"
     lines = [f"- {_plain(finding)}" for finding in findings]
-    st.error("\n".join([f"{literal(name)} was not opened; {count} must be put right:", "", *lines[:LISTED]]))
+    st.error("\n".join([f"{literal(name)} was not opened; {count} must be corrected:", "", *lines[:LISTED]]))
     if rest := lines[LISTED:]:
         with st.expander(f"{len(rest)} more"):
             st.markdown("\n".join(rest))

@@ -53,7 +53,7 @@ def _with_tables(session: Session, kept: Conflict) -> Conflict:
 def _choose_sides(conflict: Conflict) -> bool:
     """Returns whether one's own side is to stay where both changed the same; False where nothing is contested."""
     if not conflict.contests:
-        st.caption("Nobody changed what the other did, so that merging keeps both sides' changes.")
+        st.caption("Nobody changed what the other did, so merging keeps both sides' changes.")
         return False
     st.markdown("**Changed by both, and differently**")
     show_table(contests_table(conflict.contests), "contests", wrapped=CHANGES_WRAPPED, key="contests")

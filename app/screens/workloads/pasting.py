@@ -46,8 +46,8 @@ def _paste_table(session: Session, table: Table) -> None:
     if TAKEN.taken(session):
         st.rerun()
     st.caption(
-        "Copy cells in your spreadsheet, with the line of column names, and paste them here, or choose a CSV file. "
-        "Columns may stand in any order. Usual names such as *service*, *rps*, *qps*, *slo*, *latency* are understood; "
+        "Copy cells in your spreadsheet, with their column names, and paste them here, or choose a CSV file. Columns "
+        "may be in any order. Usual names such as *service*, *rps*, *qps*, *slo*, *latency* are understood; "
         "latencies are in milliseconds, rates in requests per second."
     )
     text = st.text_area("Cells", key=f"pasted_{table}", height=160, placeholder=SAMPLES[table])
@@ -65,7 +65,7 @@ def _paste_table(session: Session, table: Table) -> None:
             show_findings(file.name, error.findings)
             return
     if not text.strip():
-        st.info("Nothing is here yet. What was understood is shown before anything changes.")
+        st.info("You will see how it was read before anything changes.")
         return
     read = read_table(text, table, _known(session))
     for problem in read.problems:
@@ -86,7 +86,7 @@ def _paste_table(session: Session, table: Table) -> None:
         height=240 if len(read.rows) > 6 else "content",
     )
     if not read.is_right:
-        st.caption("Some cells cannot be read. Put them right above, or in your file, and they can be taken.")
+        st.caption("Some cells cannot be read. Correct them above, or in your file, to continue.")
     append, put = st.columns(2)
     count = f"{len(read.rows):,} row{'s' if len(read.rows) > 1 else ''}"
     append.button(

@@ -24,7 +24,7 @@ from ...widgets.texts import literal
 from .conflict import show_conflict
 from .saving import CONFLICT, save_version, show_save_as
 
-ONLY_EDITORS = "You may look, solve and sweep here; saving, archiving and restoring take the role editor."
+ONLY_EDITORS = "You can look, solve and sweep here; saving, archiving and restoring need the role *editor*."
 
 
 def saved_bar(session: Session) -> None:
@@ -34,7 +34,7 @@ def saved_bar(session: Session) -> None:
             _show_bar(session, current_identity())
         show_conflict(session)
     except SliceplanError as error:
-        st.warning(f"Nothing can be saved now; the rest of the page works without. {literal(plain(error))}")
+        st.warning(f"Nothing can be saved now; the rest of the page still works. {literal(plain(error))}")
         _offer_what_is_there(session)
 
 
@@ -59,9 +59,9 @@ def _show_bar(session: Session, identity: Identity) -> None:
     row = buttons.container(horizontal=True, horizontal_alignment="right")
     hindered = None if identity.may_save else ONLY_EDITORS
     if hindered is None and session.problem is None:
-        hindered = "Something in the tables is wrong; only a right problem is saved."
+        hindered = "Something in the tables is wrong; correct it to save."
     if session.saved_as is not None:
-        why_not = hindered or (None if changed else "Nothing was changed since.")
+        why_not = hindered or (None if changed else "Nothing has changed since.")
         with row.popover("Save", disabled=why_not is not None, help=why_not, key=f"save_{suffix}"):
             note = st.text_input("What changed, and why", key=f"save_note_{suffix}")
             number = session.saved_as.number + 1
@@ -81,7 +81,7 @@ def _is_changed(session: Session) -> bool:
 
 def _say_where(session: Session, changed: bool) -> None:
     if session.saved_as is None:
-        st.markdown("**Not saved.** *Save as…* keeps its versions, and then plans and what-if sweeps beside them.")
+        st.markdown("**Not saved.** *Save as…* keeps versions of the problem, with plans and what-if sweeps.")
         return
     st.markdown(f"**{literal(str(session.saved_as))}** — {'changed since' if changed else 'as it was saved'}")
     latest = latest_version(shared_store(), session.saved_as.document)
@@ -104,7 +104,7 @@ def _offer_plan(session: Session, identity: Identity, suffix: str) -> None:
         why_not = "This plan is saved; History has it."
     elif reference(answer.problem).sha256 != digest_at(shared_store(), session.saved_as):
         why_not = (
-            f"The plan answers another problem than {literal(str(session.saved_as))}; save the problem and solve it."
+            f"The plan is for another problem than {literal(str(session.saved_as))}; save the problem and solve it."
         )
     with st.popover(
         "Save plan", disabled=why_not is not None, help=why_not and literal(why_not), key=f"save_plan_{suffix}"

@@ -47,7 +47,7 @@ def show(session: Session) -> None:
         "a service",
         ("Add a service", add_service),
         when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
-        note="A row a service: name, model, requests per second and latency limit (SLO) are needed, the rest is not.",
+        note="One row per service. Name, model, requests per second and latency limit (SLO) are required.",
     )
     offer_estimates(session, nowhere(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session)))
     _show_fleet(session)
@@ -84,7 +84,7 @@ def _show_fleet(session: Session) -> None:
             "GPUs",
             ("Add GPUs", add_gpus),
             when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
-            note="No count: as many as it takes. No price: the price book's, below.",
+            note="Without a count, as many as needed; without a price, that of the price book below.",
         )
         edit_prices(session)
 

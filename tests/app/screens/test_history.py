@@ -231,7 +231,7 @@ def test_a_plan_of_another_problem_waits_until_that_is_saved(saved):
     page = press(opened("workloads", saved, with_rate(DEMO, 2200.0)), "solve")
     popovers = {one.label: one for one in popovers_of(page)}
     assert popovers["Save plan"].disabled
-    assert "answers another problem" in popovers["Save plan"].help
+    assert "is for another problem" in popovers["Save plan"].help
     assert not popovers["Save"].disabled
 
 

@@ -27,7 +27,7 @@ def asked(cells, **chosen):
 def test_a_table_without_a_column_that_services_need_says_which():
     page = asked("name\tnetwork\tqps\na\tvgg16\t50")
     assert not page.exception
-    assert "no column is called SLO (ms)" in texts(page.error)
+    assert "no column for SLO (ms) was found" in texts(page.error)
     assert not any(button.key == "own_plan" for button in page.button)
 
 

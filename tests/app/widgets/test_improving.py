@@ -83,7 +83,7 @@ def test_how_it_improved_is_drawn_while_it_goes_on_and_stays_folded_with_the_pla
 
 def test_stopping_keeps_the_best_so_far(dear):
     page = press(screen("plan", improving(dear, solve(DEMO))), "stop_improving")
-    assert "Ended early: this is the best that was found until then." in texts(page.info)
+    assert "Stopped early: this is the best that was found until then." in texts(page.info)
     assert "3 GPUs, $10.29 per hour" in texts(page.header)
     assert "Download and deploy" in texts(page.header)
     assert "being improved" not in texts(page.info)
