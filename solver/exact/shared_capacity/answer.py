@@ -5,9 +5,12 @@ The first plan is one of least cost (exact/fleet). What carries most stands apar
 (apart.py), then its contents are grown (grown.py). Prices begin as those of units if nobody slowed a neighbour
 (alone.py), or of least cost (least_cost_prices.py). They are improved without proof: contents near those that are worth
 most are looked for (near_contents.py) a part of the way to the best prices in a box about those so far
-(near_prices.py). What a content could be worth at the best prices so far is then asked (content_limit.py): a limit, and
-contents that were not near. At the end some GPUs of the best plan are freed and filled anew, again and again
-(freed.py).
+(near_prices.py). A plan is made of parts of the contents that are known then (dived.py). What a content could be worth
+at the best prices so far is asked last (content_limit.py): a limit, and contents that were not near. In the time that
+is left some GPUs of the best plan are freed and filled anew, again and again (freed.py).
+
+Where services may have several replicas there are many more plans, of which fewer are seen in the time. So plans come
+first in which no service is split that one replica serves: they are plans of the problem, and the limit is not theirs.
 """
 
 import time
@@ -32,7 +35,8 @@ from ..fleet.mixed_fleet import solve_mixed_fleet
 from .alone import prices_of_units
 from .apart import Cheap, set_apart
 from .asked_rows import AskedRows
-from .freed import better_plans
+from .dived import dived, with_all
+from .freed import better_plans, join_near_program
 from .gpu_contents import Content
 from .known import KnownContents
 from .least_cost_prices import prices_of_least_cost
@@ -48,17 +52,23 @@ FIRST = 0.2
 ASKING = 0.02
 """Part of the time for a first question."""
 
-APART = 0.25
+APART = 0.08
 """Part of the time for what stands apart."""
 
 AT_LEAST_COST = 0.07
 """Part of the time for prices of least cost."""
 
-PRICING = 0.16
+PRICING = 0.12
 """Part of the time for better prices without proof."""
 
-MIXING = 0.28
+MIXING = 0.06
 """Part of the time, at the end, for filling GPUs anew."""
+
+ONE_EACH = 0.6
+"""Part of the time, at most, for plans in which no service is split that one replica serves, where it may be."""
+
+DIVING = 0.4
+"""Part of the time for a plan of parts of contents, at most."""
 
 AGAIN = 2.0
 """Times as long as the last question took that is left for another: at better prices more cells are alike."""
@@ -120,33 +130,68 @@ def most_capacity_shared(
     solo = solo_capacity(resolved)
     if not solo.all():
         return MostCapacity(StopReason.INFEASIBLE, "none was needed: some service fits on no GPU", None, None)
-    search = _Search(resolved, weights_of(resolved.problem.settings.capacity_weights, solo), deadline)
-    cheap = solve_mixed_fleet(replace(resolved, gap=ANY), place, known, time_limit_s=FIRST * time_limit_s)
+    weights = weights_of(resolved.problem.settings.capacity_weights, solo)
+    search = _Search(resolved, weights, deadline)
+
+    def said() -> None:
+        on_answer(search.answer(limited=True))
+
+    one_each = _one_replica_each(resolved)
+    cheap, limit_s = None, FIRST * time_limit_s
+    if one_each is not None:
+        cheap = solve_mixed_fleet(replace(one_each, gap=ANY), place, known, time_limit_s=limit_s)
+    is_whole = cheap is not None and cheap.gpus is not None
+    if cheap is None or cheap.gpus is None:
+        cheap = solve_mixed_fleet(replace(resolved, gap=ANY), place, known, time_limit_s=limit_s)
     if cheap.stopped is StopReason.INFEASIBLE:
         return MostCapacity(StopReason.INFEASIBLE, cheap.solver, None, None)
     search.begin(cheap.gpus or (), ASKING * time_limit_s)
     if search.is_infeasible:
         return search.answer(limited=False)
-    on_answer(search.answer(limited=True))
-    apart_end = min(time.monotonic() + APART * time_limit_s, deadline)
-    search.set_apart(partial(_of_least_cost, place, apart_end), apart_end)
-    on_answer(search.answer(limited=True))
-    search.carry_more()
-    on_answer(search.answer(limited=True))
+    said()
     mixing = deadline - MIXING * time_limit_s
-    search.price_at_least_cost(min(time.monotonic() + AT_LEAST_COST * time_limit_s, mixing))
+    if one_each is not None and is_whole:
+        first = _Search(one_each, weights, min(time.monotonic() + ONE_EACH * time_limit_s, deadline))
+        first.begin(cheap.gpus or (), ASKING * time_limit_s)
+        for _ in _planned(first, place, time_limit_s, mixing):
+            search.take(first)
+            said()
+    else:
+        for _ in _planned(search, place, time_limit_s, mixing):
+            said()
     search.improve_prices(min(time.monotonic() + PRICING * time_limit_s, mixing))
     for _ in range(ROUNDS):
         begun = time.monotonic()
         if search.is_done or begun >= mixing or not search.ask(mixing):
             break
-        on_answer(search.answer(limited=True))
+        said()
         search.improve_prices(mixing - AGAIN * (time.monotonic() - begun))
-    on_answer(search.answer(limited=True))
+    said()
     for _ in search.mixed():
-        on_answer(search.answer(limited=True))
+        said()
     search.carry_more()
     return search.answer(limited=time.monotonic() >= deadline)
+
+
+def _planned(search: "_Search", place: Place, time_limit_s: float, mixing: float) -> Iterator[None]:
+    """Looks for a plan and for prices without proof, and yields after each step in which a plan may become better."""
+    apart_end = min(time.monotonic() + APART * time_limit_s, mixing)
+    search.set_apart(partial(_of_least_cost, place, apart_end), apart_end)
+    yield
+    search.carry_more()
+    yield
+    search.price_at_least_cost(min(time.monotonic() + AT_LEAST_COST * time_limit_s, mixing))
+    search.improve_prices(min(time.monotonic() + PRICING * time_limit_s, mixing))
+    search.dive(min(time.monotonic() + DIVING * time_limit_s, mixing))
+    yield
+
+
+def _one_replica_each(resolved: ResolvedProblem) -> ResolvedProblem | None:
+    """Returns the problem without splitting where one replica may serve; None: that is the problem itself."""
+    if all(one.max_replicas == 1 for one in resolved.problem.workloads):
+        return None
+    found = whole(resolved)
+    return found if found.problem.workloads != resolved.problem.workloads else None
 
 
 def _of_least_cost(place: Place, end: float, others: ResolvedProblem, part: float) -> Sequence[AllocatedGpu] | None:
@@ -202,6 +247,11 @@ class _Search:
         self._known.add(plan)
         self._served = plan
         self._keep(plan)
+
+    def take(self, other: "_Search") -> None:
+        """Takes contents and the plan of a search of which every plan is one of this problem."""
+        self._known.add(other._known.all())
+        self._keep(other._plan)
 
     def price_at_least_cost(self, end: float) -> None:
         """Takes prices of least cost if there are any that are better; they are looked for until `end`."""
@@ -298,13 +348,31 @@ class _Search:
         """Frees GPUs of the best plan and fills them anew, and yields after each better plan."""
         if self.is_done:
             return
-        for better in better_plans(
-            self._asked, self._weights, self._counts, self._plan, self._known, self._fleet, deadline=self._deadline
-        ):
+        for better in self._better(self._plan, self._deadline):
             self._keep(better)
             yield
             if self.is_done:
                 return
+
+    def dive(self, end: float) -> None:
+        """Makes a plan of parts of contents."""
+        if self.is_done or time.monotonic() >= end:
+            return
+        join_near_program(self._asked, self._counts, self._known, self._fleet, deadline=end)
+        # More is known than before, so prices may go farther.
+        self._steps = Steps()
+        found = dived(self._asked, self._counts, self._known, self._fleet, deadline=end)
+        found = with_all(self._asked, self._weights, found, self._known, self._fleet, deadline=end)
+        self._keep(found)
+        if not self._asked.are_met_by(found):
+            for better in self._better(found, end):
+                if self._asked.are_met_by(better):
+                    self._keep(better)
+                    break
+
+    def _better(self, plan: Sequence[Content], end: float) -> Iterator[Sequence[Content]]:
+        """Yields plans that are ever better than one, until `end`."""
+        return better_plans(self._asked, self._weights, self._counts, plan, self._known, self._fleet, deadline=end)
 
     def _counted(self, plan: Sequence[Content]) -> float:
         return value_of(self._weights, plan)

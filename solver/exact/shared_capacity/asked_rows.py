@@ -103,9 +103,11 @@ class AskedRows:
         replicas = sum((one.replicas(n) for one in contents), np.zeros(n))
         return rates, np.asarray(replicas)
 
-    def prices(self, value: Floats, rates: Floats, replicas: Floats, of_type: Floats, gpus: Floats) -> MasterPrices:
+    def mix(
+        self, value: Floats, rates: Floats, replicas: Floats, of_type: Floats, gpus: Floats
+    ) -> tuple[MasterPrices, Floats]:
         """
-        Returns the prices of the linear program over parts of contents that are worth most together.
+        Returns the prices of the linear program over parts of contents that are worth most together, and the parts.
 
         Parameters
         ----------
@@ -137,4 +139,5 @@ class AskedRows:
         of_rates, of_less, of_limited, _ = np.split(dual, np.cumsum([int(free.sum()), n, int(limited.sum())]))
         of_rate[free] = of_rates / self.rate_rps[free]
         of_more[limited] = of_limited
-        return MasterPrices(of_rate, of_more, of_less.copy())
+        parts = np.maximum(np.asarray(answer.x)[: len(value)], 0.0)
+        return MasterPrices(of_rate, of_more, of_less.copy()), parts

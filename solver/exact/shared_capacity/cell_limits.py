@@ -34,7 +34,7 @@ from .each_content import best_content
 from .figures import Choices, Figures
 from .gpu_contents import Content
 
-STEPS = 6
+STEPS = 3
 """Of the multipliers of a cell."""
 
 SHORTER = 0.8
@@ -110,11 +110,20 @@ class CellLimits:
 
     def limited(self, cells: Sequence[OpenCell]) -> list[OpenCell]:
         """Returns cells with their limits, each the least over some multipliers, and notes contents on the way."""
-        return [self._looked_at(one, value) for one, value in self._by_multipliers(cells, self._carried(cells))]
+        return [self._looked_at(one, value) for one, value in self._by_multipliers(cells, self._carried(cells), STEPS)]
 
-    def look(self, cells: Sequence[OpenCell], carried: Sequence[Floats]) -> None:
-        """Notes the contents that are met where residents carry so much, shape (choice of the cell,) for each cell."""
-        self._by_multipliers(cells, np.concatenate(carried))
+    def look(self, cells: Sequence[OpenCell], carried: Sequence[Floats], steps: int) -> None:
+        """
+        Notes the contents that are met where residents carry so much.
+
+        Parameters
+        ----------
+        carried
+            Shape (choice of the cell,) for each cell.
+        steps
+            Of the multipliers, at most.
+        """
+        self._by_multipliers(cells, np.concatenate(carried), steps)
 
     def _carried(self, cells: Sequence[OpenCell]) -> Floats:
         """Returns what each choice of each cell carries at most, one cell after the other."""
@@ -124,7 +133,7 @@ class CellLimits:
         fewest = np.array([one.cell.residents[0] for one in cells])
         return self._figures.carried_among(choices, tuple(low[cell].T), fewest[cell])
 
-    def _by_multipliers(self, cells: Sequence[OpenCell], carried: Floats) -> list[tuple[OpenCell, Floats]]:
+    def _by_multipliers(self, cells: Sequence[OpenCell], carried: Floats, steps: int) -> list[tuple[OpenCell, Floats]]:
         """Returns cells with their limits, and what each of their choices is worth in them at most."""
         there = _Cells.of(self._figures, self._price, self._charge, cells, carried)
         low, high = (np.array(ends) for ends in zip(*((one.cell.low, one.cell.high) for one in cells), strict=True))
@@ -134,7 +143,7 @@ class CellLimits:
         ways = np.ones(len(there.value), dtype=np.bool_)
         residents = np.array([one.cell.residents[1] for one in cells])
         still = np.arange(len(cells))
-        for step in range(STEPS):
+        for step in range(steps):
             allowed = np.where(at > 0, at * high, at * low).sum(axis=1)
             some, rows = there.some(still)
             priced = some.priced(at[still])

@@ -91,16 +91,16 @@ class CutGpus:
     ) -> ContentLimit:
         """As the protocol says; so few cuts are looked at in no time, whatever gap, cells and time are asked for."""
         del gap, cells, deadline
-        found = self.near(price, charge, ())
+        found = self.near(price, charge, (), 0)
         most = max([known, *(one.worth(self.counted, price, charge) for one in found)])
         if not self.are_all:
             best = np.maximum(self._value(price, charge).max(axis=0, initial=0.0), 0.0)
             most = max([most, *(float(best[cut].sum()) for cut in self.cuts)])
         return ContentLimit(max(most * (1 + ROUNDING), 0.0), tuple(found))
 
-    def near(self, price: Floats, charge: Floats, known: Iterable[Content]) -> list[Content]:
+    def near(self, price: Floats, charge: Floats, known: Iterable[Content], number: int) -> list[Content]:
         """Returns the content of each cut that is worth most, whatever is known."""
-        del known
+        del known, number
         value = self._value(price, charge)
         found = dict.fromkeys(content for cut in self.cuts if (content := self._best(value, cut)) is not None)
         return sorted(found, key=lambda one: -one.worth(self.counted, price, charge))

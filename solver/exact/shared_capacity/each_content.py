@@ -16,10 +16,10 @@ from ...performance.interference.prediction import Floats, Ints
 from .cells import Cell
 from .figures import Choices, Figures
 
-MOST_TESTED = 60_000
+MOST_TESTED = 20_000
 """Sets with one resident more that are looked at at once."""
 
-MOST_SETS = 15_000
+MOST_SETS = 5_000
 """Of them, those that are left."""
 
 ROUNDING = 1e-9

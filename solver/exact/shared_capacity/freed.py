@@ -71,11 +71,6 @@ def better_plans(
         Contents to choose from; those that are found on the way join them.
     """
     draw, now = random.Random(0), list(plan)
-    for _ in range(ROUNDS):
-        number = len(known)
-        known.add_near(fleet, known.prices(asked, gpus), FIRST_NEAR)
-        if len(known) == number or time.monotonic() >= deadline:
-            break
     prices = known.prices(asked, gpus)
     fruitless = 0
     while time.monotonic() < deadline and fruitless < TRIES + TRIES_OF_EACH * len(now):
@@ -101,6 +96,19 @@ def better_plans(
         if rank_of(asked, weights, then) > rank_of(asked, weights, now):
             now, fruitless = then, 0
             yield now
+
+
+def join_near_program(
+    asked: AskedRows, gpus: Mapping[str, int], known: KnownContents, fleet: Sequence[GpuContents], *, deadline: float
+) -> None:
+    """Lets contents near the best ones at the prices of the program over all contents join these."""
+    prices = None
+    for _ in range(ROUNDS):
+        number = len(known)
+        prices = known.mix(asked, gpus, at=prices).prices
+        known.add_near(fleet, prices, FIRST_NEAR)
+        if len(known) == number or time.monotonic() >= deadline:
+            break
 
 
 def _losses(

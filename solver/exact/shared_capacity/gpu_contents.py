@@ -113,8 +113,12 @@ class GpuContents(Protocol):
         """
         ...
 
-    def near(self, price: Floats, charge: Floats, known: Iterable[Content]) -> list[Content]:
-        """Returns contents that may be worth more than known ones near them, the most valuable first."""
+    def near(self, price: Floats, charge: Floats, known: Iterable[Content], number: int) -> list[Content]:
+        """
+        Returns contents that may be worth more than known ones near them, the most valuable first.
+
+        `known`: the most important first; near so many of those that are not alike.
+        """
         ...
 
     def grown(self, content: Content, price: Floats, least_rps: Floats) -> Content:

@@ -1,6 +1,7 @@
 """The contents that are known: what each of them, and the most valuable of a GPU type, is worth at prices."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,8 +15,26 @@ from .prices import MasterPrices
 MOST_NEAR = 4_000
 """Contents by which prices in a box are looked for, those worth most of their GPU type's best."""
 
+MOST_MIXED = 1_000
+"""Contents of which parts are mixed where prices about as good are known."""
+
+LOOKED_AT = 300
+"""Contents, the most valuable ones, of which those that are not alike have others looked for near them."""
+
+SOME = 1e-6
+"""Part of a content that counts as taken."""
+
 FARTHER = 2.0
 """Boxes by which these may be worth less than that."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """Parts of contents that are worth most together."""
+
+    prices: MasterPrices
+    parts: list[tuple[Content, float]]
+    """How much of each content is taken, where that is more than nothing."""
 
 
 class KnownContents:
@@ -77,8 +96,18 @@ class KnownContents:
         return np.asarray(there & (self._replicas[: len(self)] <= asked.most).all(axis=1))
 
     def prices(self, asked: AskedRows, gpus: Mapping[str, int], usable: np.ndarray | None = None) -> MasterPrices:
+        """Returns the prices of `mix`."""
+        return self.mix(asked, gpus, usable).prices
+
+    def mix(
+        self,
+        asked: AskedRows,
+        gpus: Mapping[str, int],
+        usable: np.ndarray | None = None,
+        at: MasterPrices | None = None,
+    ) -> "Mix":
         """
-        Returns the prices of the best parts of contents, where a workload may go without.
+        Returns the best parts of contents, where a workload may go without, and their prices.
 
         Parameters
         ----------
@@ -86,24 +115,37 @@ class KnownContents:
             GPU type -> how many there are.
         usable
             Of these, shape (content,); None: of all.
+        at
+            Prices at which those of many are chosen that are worth most of their GPU type's best; None: all are.
         """
         rows = np.arange(len(self)) if usable is None else np.flatnonzero(usable)
+        if at is not None and len(rows) > MOST_MIXED:
+            rows = np.sort(rows[np.argsort(-self._of_most(at, gpus)[rows], kind="stable")[:MOST_MIXED]])
         names = [one.gpu.gpu for one in self._contents.values()]
         of_type = np.array([[float(names[i] == gpu) for i in rows] for gpu in gpus]).reshape(len(gpus), -1)
         there = np.array([float(own) for own in gpus.values()])
-        return asked.prices(self._rates[rows] @ self._weights, self._paid[rows], self._replicas[rows], of_type, there)
+        value = self._rates[rows] @ self._weights
+        prices, parts = asked.mix(value, self._paid[rows], self._replicas[rows], of_type, there)
+        contents = self.all()
+        some = np.flatnonzero(parts > SOME)
+        return Mix(prices, [(contents[rows[i]], float(parts[i])) for i in some.tolist()])
 
     def prices_near(self, asked: AskedRows, gpus: Mapping[str, int], centre: MasterPrices, box: float) -> MasterPrices:
         """Returns the best prices in a box about some by the contents that are worth much there (near_prices.py)."""
         names = np.array([one.gpu.gpu for one in self._contents.values()])
-        worth, most = self.worth(centre), self.most(centre, gpus)
-        of_most = worth / np.array([most[name] or 1.0 for name in names.tolist()])
+        of_most = self._of_most(centre, gpus)
         near = np.flatnonzero(of_most >= 1 - FARTHER * box)
         rows = np.sort(near[np.argsort(-of_most[near], kind="stable")[:MOST_NEAR]])
         of_type = np.array([names[rows] == gpu for gpu in gpus], dtype=np.float64).reshape(len(gpus), len(rows))
         known = KnownRows(self._rates[rows] @ self._weights, self._paid[rows], self._replicas[rows], of_type)
         there = np.array([float(own) for own in gpus.values()])
         return prices_near(asked, self._weights, known, there, centre, box)
+
+    def _of_most(self, prices: MasterPrices, gpus: Iterable[str]) -> Floats:
+        """Returns what each is worth as a part of what the best one of its GPU type is, shape (content,)."""
+        most = self.most(prices, gpus)
+        of_type = np.array([most[one.gpu.gpu] or 1.0 for one in self._contents.values()])
+        return np.asarray(self.worth(prices) / of_type)
 
     def ask(
         self,
@@ -144,7 +186,7 @@ class KnownContents:
         Parameters
         ----------
         number
-            Of those near which others are looked for.
+            Of those near which others are looked for, beside the best one of each number of services.
         usable
             Which these may be, shape (content,); None: all.
         barred
@@ -159,4 +201,5 @@ class KnownContents:
             of_number: dict[int, Content] = {}
             for one in best:
                 of_number.setdefault(len(one.gpu.workloads), one)
-            self.add(own.near(price, charge, dict.fromkeys([*best[:number], *of_number.values()])))
+            some = dict.fromkeys([*of_number.values(), *best[:LOOKED_AT]])
+            self.add(own.near(price, charge, some, number + len(of_number)))

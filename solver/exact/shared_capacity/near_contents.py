@@ -9,10 +9,13 @@ totals on a grid, of the few batch sizes that carry most on each share.
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import inf
 
 import numpy as np
 
+from ...allocation.allocated import AllocatedGpu
 from ...performance.interference.prediction import Floats, Ints
 from .cell_limits import CellLimits, OpenCell
 from .cells import Cell
@@ -25,8 +28,14 @@ STEP = 1.04
 CROWDS = (1, 2, 3, 5, 8, 12, 20)
 """Residents, each of whom asks for the mean: batch sizes that do not carry most among any of these are left out."""
 
-ELSEWHERE = 10
+ELSEWHERE = 6
 """Points that were looked at before and are again, at random: what is worth most may lie far from what is known."""
+
+FIRST, AROUND = 6, 6
+"""Points, the first ones, of which others are neighbours, and so many of these, at random."""
+
+STEPS = 3
+"""Of the multipliers of a point."""
 
 BATCHES = 2
 """Batch sizes that are tried for each workload and share."""
@@ -47,8 +56,9 @@ class NearContents:
         self._draw = random.Random(0)
         self._hopeful = np.unique(np.concatenate(best))
         self._there: dict[Point, tuple[Ints, Floats, Cell]] = {}
+        self._points_of: dict[AllocatedGpu, list[Point]] = {}
 
-    def found(self, price: Floats, charge: Floats, known: Iterable[Content]) -> list[Content]:
+    def found(self, price: Floats, charge: Floats, known: Iterable[Content], number: float = inf) -> list[Content]:
         """
         Returns contents near known ones, the most valuable first.
 
@@ -56,11 +66,17 @@ class NearContents:
         ----------
         price, charge
             Shape (workload of the problem,): of a request/s, not below 0; of a resident.
+        known
+            The most important ones first.
+        number
+            How many of them, of those that have points which the ones before have not.
         """
         limits = CellLimits(self._figures, price, charge)
         nobody = np.zeros(len(price), dtype=np.bool_)
-        points = dict.fromkeys(point for content in known for point in self._points(content))
-        before = list(self._there)
+        points = self._first_points(known, number)
+        around = [point for point in _neighbours(list(points)[:FIRST]) if point not in points]
+        points |= dict.fromkeys(self._draw.sample(around, min(AROUND, len(around))))
+        before = [point for point in self._there if point not in points]
         points |= dict.fromkeys(self._draw.sample(before, min(ELSEWHERE, len(before))))
         cells, carried = [], []
         for point in points:
@@ -68,8 +84,21 @@ class NearContents:
             cells.append(OpenCell(cell, choices, np.zeros(len(cell.low)), nobody))
             carried.append(own)
         if cells:
-            limits.look(cells, carried)
+            limits.look(cells, carried, STEPS)
         return limits.contents()
+
+    def _first_points(self, known: Iterable[Content], number: float) -> dict[Point, None]:
+        """Returns the points of so many of some contents, those that share theirs with ones before not counted."""
+        points: dict[Point, None] = {}
+        for content in known:
+            if number <= 0:
+                break
+            if content.gpu not in self._points_of:
+                self._points_of[content.gpu] = self._points(content)
+            before = len(points)
+            points |= dict.fromkeys(self._points_of[content.gpu])
+            number -= len(points) > before
+        return points
 
     def _points(self, content: Content) -> list[Point]:
         """Returns where contents may be looked for: as many residents, or one more, that ask for no less together."""
@@ -95,3 +124,11 @@ class NearContents:
         rank = np.arange(len(choices)) - np.repeat(choices.starts, number_of_each)
         kept = np.sort(order[(rank < BATCHES) & (carried[order] > 0)])
         return some[kept], carried[kept]
+
+
+def _neighbours(points: Sequence[Point]) -> Iterator[Point]:
+    """Yields the points that are a step away in some channels, all up or all down."""
+    for number, *steps in points:
+        for by, *some in product((1, -1), *[(0, 1)] * len(steps)):
+            if any(some):
+                yield (number, *(step + by * own for step, own in zip(steps, some, strict=True)))

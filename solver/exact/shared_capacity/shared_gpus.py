@@ -50,9 +50,9 @@ class SharedGpus:
         """As the protocol says (content_limit.py)."""
         return content_limit(self.figures, price, charge, known=known, gap=gap, cells=cells, deadline=deadline)
 
-    def near(self, price: Floats, charge: Floats, known: Iterable[Content]) -> list[Content]:
+    def near(self, price: Floats, charge: Floats, known: Iterable[Content], number: int) -> list[Content]:
         """As the protocol says (near_contents.py)."""
-        return self._near.found(price, charge, known)
+        return self._near.found(price, charge, known, number)
 
     def grown(self, content: Content, price: Floats, least_rps: Floats) -> Content:
         """As the protocol says (grown.py)."""

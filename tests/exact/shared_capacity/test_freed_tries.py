@@ -111,30 +111,37 @@ def test_a_plan_that_leaves_somebody_without_is_never_better_than_one_that_does_
 @pytest.mark.parametrize("most", [19, 30])
 def test_who_has_all_its_replicas_is_not_looked_for_nearby(tried, most):
     asked = asked_of(most)
-    tries, _, (first, *nearby) = tried(lambda *_: None, asked)
-    # First contents are looked for that all GPUs may have; none is found.
-    assert not np.isinf(first[1]).any()
+    tries, _, nearby = tried(lambda *_: None, asked)
     assert len(nearby) == len(tries)
-    barred = [charge[1] == inf for _, charge, _ in nearby]
+    barred = [charge[1] == inf for _, charge, _, _ in nearby]
     assert barred == [one.rest.most[1] == 0 for one in tries]
-    assert not any(charge[0] == inf for _, charge, _ in nearby)
+    assert not any(charge[0] == inf for _, charge, _, _ in nearby)
 
 
-@pytest.mark.parametrize("new", [0, 2, 100])
-def test_of_many_gpus_more_are_freed_and_contents_near_those_of_the_program_come_first(monkeypatch, new):
-    """As often as new ones are found, and so often at most."""
+def test_of_many_gpus_more_are_freed(monkeypatch):
     least, most = module.FREED_OF_MANY
     plan = [content("a", (0, 10.0), (1, 1.0)) for _ in range(module.MANY)]
-    known, freed, found = KnownContents(WEIGHTS, np.full(2, np.inf)), [], []
+    known, freed = KnownContents(WEIGHTS, np.full(2, np.inf)), []
     known.add(plan)
-    monkeypatch.setattr(module, "best_mix", lambda *of, **_: freed.append((len(of[5]), len(found))))
+    monkeypatch.setattr(module, "best_mix", lambda *of, **_: freed.append(len(of[5])))
+    of_a = SimpleNamespace(gpu="a", has=lambda _: True, near=lambda *_: [])
+    assert list(better_plans(asked_of(), WEIGHTS, {"a": module.MANY}, plan, known, [of_a], deadline=inf)) == []
+    assert {least, most} <= set(freed) <= set(range(least, most + 1))
+
+
+@pytest.mark.parametrize(
+    ("new", "deadline", "times"), [(0, inf, 1), (2, inf, 3), (100, inf, module.ROUNDS), (9, 0.0, 1)]
+)
+def test_contents_near_those_of_the_program_join_as_often_as_new_ones_are_found(new, deadline, times):
+    """And so often at most, and no more when time is over."""
+    known, found = KnownContents(WEIGHTS, np.full(2, np.inf)), []
+    known.add(PLAN)
 
     def near(*_):
-        found.append(None)
-        return [content("a", (0, 1.0))] if len(found) <= new else []
+        found.append(content("a", (0, 1.0)))
+        return found[-1:] if len(found) <= new else []
 
     of_a = SimpleNamespace(gpu="a", has=lambda _: True, near=near)
-    assert list(better_plans(asked_of(), WEIGHTS, {"a": module.MANY}, plan, known, [of_a], deadline=inf)) == []
-    assert {least, most} <= {number for number, _ in freed} <= set(range(least, most + 1))
-    # The first try looks once itself.
-    assert freed[0][1] - 1 == min(new + 1, module.ROUNDS)
+    module.join_near_program(asked_of(), {"a": 25}, known, [of_a], deadline=deadline)
+    assert len(found) == times
+    assert known.all()[len(PLAN) :] == found[:new]

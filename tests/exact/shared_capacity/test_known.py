@@ -47,7 +47,7 @@ def test_near_contents_of_one_type_are_looked_for_among_those_that_were_known_be
     asked = []
 
     def type_of(gpu, found):
-        def near(price, charge, best):
+        def near(price, charge, best, _):
             asked.append((gpu, price.tolist(), charge.tolist(), list(best)))
             return [found]
 

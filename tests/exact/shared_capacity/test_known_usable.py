@@ -55,7 +55,7 @@ def test_prices_are_those_of_the_contents_that_are_usable_alone(known):
     for own, other in zip(vars(of_some).values(), vars(some.prices(asked, gpus)).values(), strict=True):
         assert own.tolist() == pytest.approx(other.tolist())
     of_all = known.prices(asked, gpus)
-    every = asked.prices(
+    every, _ = asked.mix(
         np.array([10.0, 9.0, 21.0, 12.0]),
         np.array([[10.0, 0.0], [9.0, 0.0], [3.0, 9.0], [0.0, 6.0]]),
         np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0], [0.0, 1.0]]),
@@ -75,18 +75,19 @@ def test_contents_are_looked_for_near_the_best_of_a_type_and_the_best_of_each_nu
         return SimpleNamespace(
             gpu=name,
             has=lambda one: one.gpu.gpu == name,
-            near=lambda price, charge, of: asked.append((name, price, charge, list(of))) or answer,
+            near=lambda price, charge, of, number: asked.append((name, price, charge, list(of), number)) or answer,
         )
 
     prices = MasterPrices(np.array([0.5, 0.0]), np.array([1.0, 0.0]), np.array([0.0, 0.25]))
     known.add_near([near("a", found), near("b")], prices, 1)
-    assert [(name, of) for name, _, _, of in asked] == [("a", [MIXED, ONE]), ("b", [OTHER])]
-    for _, price, charge, _ in asked:
+    # The best one of each number of residents first, and one more of those that are not alike.
+    assert [(name, of, number) for name, _, _, of, number in asked] == [("a", [MIXED, ONE, TWO], 3), ("b", [OTHER], 2)]
+    for _, price, charge, _, _ in asked:
         assert (price.tolist(), charge.tolist()) == ([1.5, 2.0], [1.0, -0.25])
     assert known.all()[-1] == found
     assert len(known) == 5
     del asked[:]
     usable = np.array([False, True, False, True, False])
     known.add_near([near("a")], prices, 2, usable=usable, barred=np.array([False, True]))
-    ((_, _, charge, of),) = asked
+    ((_, _, charge, of, _),) = asked
     assert (charge.tolist(), of) == ([1.0, inf], [TWO])

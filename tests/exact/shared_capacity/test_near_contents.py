@@ -5,6 +5,7 @@ import pytest
 from problems.igniter_instances import freely_shared
 
 from sliceplan.solver.allocation.allocated import Resident
+from sliceplan.solver.exact.shared_capacity import near_contents as module
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.exact.shared_capacity.near_contents import NearContents
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -63,6 +64,7 @@ def test_without_known_contents_there_is_nothing_near():
 
 def test_what_residents_carry_near_contents_is_counted_once_for_each_total(monkeypatch):
     figures = figures_of(1, 1)
+    monkeypatch.setattr(module, "AROUND", 0)
     near = NearContents(figures)
     content = figures.content([Resident(0, 1, 50.0)])
     near.found(np.ones(N), np.zeros(N), [content])

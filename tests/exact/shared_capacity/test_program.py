@@ -50,7 +50,7 @@ def prices_of(asked, weights, contents, counts):
     rates, there = (np.array([one.rates(2) for one in contents]), np.array([one.replicas(2) for one in contents]))
     of_type = np.array([[one.gpu.gpu == name for one in contents] for name in counts], dtype=float)
     gpus = np.array(list(counts.values()), dtype=float)
-    return asked.prices(rates @ weights, rates, there.astype(float), of_type, gpus)
+    return asked.mix(rates @ weights, rates, there.astype(float), of_type, gpus)[0]
 
 
 def value_by_trying(resolved, weights, contents, counts):

@@ -84,7 +84,16 @@ def test_prices_are_worth_what_parts_of_contents_are_also_where_somebody_goes_wi
         ends.append(number)
     best = -linprog([*-value, *[DEAR * unit] * 3], A_ub=rows, b_ub=ends).fun
     of_type = np.array([[one.gpu.gpu == gpu for one in contents] for gpu in gpus], dtype=float)
-    prices = asked.prices(value, rates, replicas.astype(float), of_type, np.array(list(gpus.values()), dtype=float))
+    there = np.array(list(gpus.values()), dtype=float)
+    prices, parts = asked.mix(value, rates, replicas.astype(float), of_type, there)
+    # The parts are a solution that is worth as much, with what somebody lacks beside them.
+    assert (parts >= 0).all()
+    assert (of_type @ parts <= there + 1e-9).all()
+    assert (parts @ replicas <= asked.most + 1e-9).all()
+    free = np.where(asked.free, np.maximum(1 - parts @ rates / asked.rate_rps, 0.0), 0.0)
+    if not (asked.required_rps < asked.rate_rps).any():
+        lacks = np.maximum(free, np.maximum(asked.least - parts @ replicas, 0.0))
+        assert value @ parts - DEAR * unit * lacks.sum() == pytest.approx(best, abs=1e-6)
     assert min(prices.of_rate.min(), prices.of_more.min(), prices.of_less.min()) >= 0
     price, charge = weights + prices.of_rate, prices.of_more - prices.of_less
     worth = rates @ price - replicas @ charge
@@ -105,7 +114,7 @@ def test_contents_that_count_nothing_are_placed_for_who_needs_them_and_none_are_
     )
     assert found.rates(2).tolist() == [1.0, 1.0]
     assert best_mix(asked, np.ones(2), [], [], {"A": 1}, [], time_limit_s=10, gap=0.0) == []
-    prices = asked.prices(np.zeros(1), np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 1)), np.ones(1))
+    prices, _ = asked.mix(np.zeros(1), np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 1)), np.ones(1))
     assert np.isfinite(prices.of_rate).all()
 
 

@@ -1,5 +1,6 @@
 """The search for most capacity under MPS step by step: what each step keeps, asks and learns, with answers told."""
 
+import time
 from dataclasses import dataclass, field, replace
 from math import inf
 from types import SimpleNamespace
@@ -64,7 +65,7 @@ class Told:
                 told.asked.append((self.gpu, price.tolist(), known, gap, cells))
                 return ContentLimit(told.worth[self.gpu], tuple(told.contents))
 
-            def near(self, price, _, known):
+            def near(self, price, _, known, __):
                 told.looked.append((price.tolist(), list(known)))
                 return told.near
 
@@ -189,14 +190,18 @@ def test_a_search_is_done_where_its_plan_is_as_near_the_limit_as_was_asked(told,
     one.patch(module, "set_apart", lambda *_, **__: tried.append("apart") or [GREAT, SMALL])
     one.patch(module, "more_of_all", lambda *_: tried.append("more") or [GREAT, GREAT])
     one.patch(module, "better_plans", lambda *_, **__: tried.append("freed") or iter(()))
+    one.patch(module, "join_near_program", lambda *_, **__: tried.append("near"))
+    one.patch(module, "dived", lambda *_, **__: tried.append("dived") or [SMALL])
+    one.patch(module, "with_all", lambda *_, **__: tried.append("all") or [SMALL])
     one.patch(module, "prices_of_least_cost", lambda *_, **__: tried.append("cost") or [])
     search.price_at_least_cost(inf)
     search.improve_prices(inf)
     assert bool(one.looked) != done
+    search.dive(inf)
     assert list(search.mixed()) == []
     search.set_apart(None, inf)
     search.carry_more()
-    assert tried == ([] if done else ["cost", "freed", "apart", "more"])
+    assert tried == ([] if done else ["cost", "near", "dived", "all", "freed", "apart", "more"])
     assert search._plan == ([SMALL, GREAT] if done else [GREAT, GREAT])
     search = told().begun(SMALL)
     one.patch(module, "set_apart", lambda *_, **__: [POOR])
@@ -338,6 +343,60 @@ def test_better_plans_are_kept_as_they_come_and_one_near_enough_is_the_last(told
     assert kept == [[SMALL], [SMALL, SMALL], [GREAT, GREAT]]
 
 
+def test_contents_of_another_search_are_known_and_its_plan_is_taken_if_it_is_better(told):
+    search, other, poorer = told().begun(SMALL), told().begun(GREAT), told().begun(POOR)
+    search.take(other)
+    assert (search._plan, search._known.all()) == ([GREAT], [SMALL, GREAT])
+    search.take(poorer)
+    search.take(told().begun(SMALL))
+    assert (search._plan, search._known.all()) == ([GREAT], [SMALL, GREAT])
+
+
+def test_who_may_have_one_replica_alone_has_no_problem_with_fewer(told):
+    def problem(*most):
+        return SimpleNamespace(problem=SimpleNamespace(workloads=[SimpleNamespace(max_replicas=one) for one in most]))
+
+    fewer = problem(1, 1)
+    told()
+    for most, of_whole, found in (((1, 1), None, None), ((None, 1), fewer, fewer), ((2, 2), fewer, fewer)):
+        one = problem(*most)
+        told().patch(module, "whole", lambda _, own=of_whole: own)
+        assert module._one_replica_each(one) is found
+    # Nobody is served by one replica.
+    told().patch(module, "whole", lambda one: one)
+    assert module._one_replica_each(problem(None, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "better", "kept"),
+    [
+        ([GREAT], [[GREAT, GREAT]], [GREAT]),  # nobody is missing, so no better one is looked for
+        ([POOR], [[POOR, POOR], [GREAT], [GREAT, GREAT]], [GREAT]),  # the first one that lacks nothing
+        ([POOR], [[POOR, POOR]], [SMALL]),
+        ([SMALL], [], [SMALL]),
+    ],
+)
+def test_a_plan_of_parts_of_contents_is_mended_where_somebody_is_missing(told, found, better, kept):
+    one = told()
+    search = one.begun(SMALL)
+    one.patch(module, "join_near_program", lambda *_, **__: None)
+    one.patch(module, "dived", lambda *_, **__: [POOR])
+    one.patch(module, "with_all", lambda *of, **_: found if of[2] == [POOR] else None)
+    ends = []
+
+    def betters(*of, deadline):
+        ends.append(deadline)
+        assert of[3] == found
+        yield from better
+
+    one.patch(module, "better_plans", betters)
+    search.dive(1e9 + time.monotonic())
+    assert search._plan == kept
+    assert len(ends) == (found == [POOR])
+    search.dive(time.monotonic() - 1.0)
+    assert len(ends) == (found == [POOR])
+
+
 def test_a_plan_of_least_cost_is_looked_for_in_a_part_of_the_time_that_is_left(monkeypatch):
     asked = []
     found = SimpleNamespace(gpus=(SMALL.gpu, CutGpu("B", ())))
@@ -406,6 +465,7 @@ def test_what_cannot_be_served_at_all_has_no_most_capacity(told, solo, stopped):
     asked = []
     one.patch(module, "solo_capacity", lambda _: np.array(solo))
     one.patch(module, "replace", lambda resolved, **_: resolved)
+    one.patch(module, "_one_replica_each", lambda _: None)
     cheap = SimpleNamespace(stopped=stopped, gpus=None, solver="of least cost")
     one.patch(module, "solve_mixed_fleet", lambda *_, **__: asked.append(1) or cheap)
     found = module.most_capacity_shared(one.resolved, None, (), on_answer=asked.append, time_limit_s=60.0)
