@@ -1,22 +1,17 @@
 """
 How GPUs of one type are dealt to services that take turns on their shares, so that they pay much.
 
-Every GPU of a plan has its surroundings in some box, and its shares are dealt no more than it costs there
-(occupants.py). A share is its occupants': their parts x of its time sum to 1 at most, so each pays x times what the
-share is dealt, and all pay no more than the GPU costs. An occupant that carries the part y of its service's rate pays
-at least
+In every box of surroundings shares are dealt no more of a GPU's cost than it costs (occupants.py), and a service that
+carries all of its rate on shares in the box takes at least
 
-    y (x / y) dealt  >=  y F,    F = min over boxes, batch sizes, units and leaders of  (x / y) dealt,
+    k  =  min over batch sizes and units of  (x / y) dealt
 
-with the x / y of time_needed.py at the lemma's latency, and what is dealt at the least that such a leader asks. The
-parts of a service sum to 1 or more, so it pays F at least, and a plan costs what all services pay together or more,
-whatever the weights. Where it can be elsewhere, it pays the least of both.
+of GPUs, with the x / y of time_needed.py at the latency there. At the least of k over all boxes, or what a service
+pays where it can be elsewhere if that is less, no GPU carries more than 1 of all services (occupants.py), and of each
+service all is carried: so a plan costs what all pay together or more, whatever the weights.
 
-F is the least over very many points. One whose limits over all leaders (occupants.py) pay no less than the best that
-leads its share itself is not needed; of the others all cells of leaders are looked at.
-
-Each round finds better weights for a sample of the services by the points that were met (dealt_costs/weights.py, where
-a point is a cover by one resident); when that brings little, the boxes that hold most are parted.
+Each round finds better weights for a sample of the services by the points that were met (dealt_costs/weights.py,
+where a point is a cover by one resident); when that brings little, the boxes that hold most are parted.
 """
 
 import time
@@ -61,23 +56,6 @@ MOST_BOXES = 400
 MOST_COVERS = 5_000
 """Points in the program."""
 
-AT_ONCE = 1 << 17
-"""Points of occupants beside cells of leaders that are looked at together."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Times:
-    """x / y of a service at all points, and at their limits; shape (box, batch size, unit)."""
-
-    own: Floats
-    least: Floats
-
-    def of(self, rows: Ints) -> "_Times":
-        return _Times(self.own[rows], self.least[rows])
-
-    def and_also(self, others: "_Times") -> "_Times":
-        return _Times(np.concatenate([self.own, others.own]), np.concatenate([self.least, others.least]))
-
 
 @dataclass(frozen=True, eq=False)
 class _Paid:
@@ -99,18 +77,9 @@ class _Priced:
     weights: Floats
 
     @cached_property
-    def own(self) -> list[Floats]:
-        """By kind, if occupants lead their shares themselves."""
-        return [self._of(kind.asked) for kind in self.occupants.kinds]
-
-    @cached_property
-    def least(self) -> list[Floats]:
-        """By kind, at least."""
-        return [self._of(kind.least_leading) for kind in self.occupants.kinds]
-
-    def _of(self, leading: Floats) -> Floats:
-        box, batch, unit = np.ix_(*(np.arange(n) for n in (len(self.boxes), *leading.shape[1:])))
-        return self.occupants.dealt(self.boxes, self.weights, (box, batch, unit), leading[:, None])
+    def dealt(self) -> list[Floats]:
+        """By kind."""
+        return [self.occupants.dealt(kind, self.boxes, self.weights) for kind in self.occupants.kinds]
 
 
 class DealtTime:
@@ -119,9 +88,8 @@ class DealtTime:
     def __init__(self, mps: MpsType, kinds: Sequence[Ints], needs: Needs) -> None:
         """Takes services by their kinds, and what they ask."""
         self._needs = needs
-        every = Occupants(mps, kinds, np.ones(len(mps.model.demands_at(kinds[0][:1], np.ones(1)))))
-        shares, self._typical = _typical(every, needs)
-        self._occupants = Occupants(mps, kinds, 1.0 / np.maximum(self._typical, 1e-9))
+        self._occupants = Occupants(mps, kinds)
+        shares, self._typical = _typical(self._occupants, needs)
         self._boxes = first_boxes(min(mps.capacity_units // mps.least_units, mps.clients), shares, self._typical)
         things = len(self._typical)
         weights = np.array([*FIRST_WEIGHTS, *[(1 - sum(FIRST_WEIGHTS)) / max(things, 1)] * things])
@@ -130,7 +98,7 @@ class DealtTime:
         for k, own in enumerate(kinds):
             self._kind[own] = k
         self._sample, self._number = _sample(kinds, needs)
-        self._times: list[_Times] | None = None
+        self._times: list[Floats] | None = None
         self._met: MetCovers | None = None
         self._used = np.zeros(len(self._boxes))
 
@@ -182,73 +150,35 @@ class DealtTime:
                     return None
                 if w not in known and points is None:
                     points = self._occupants.points(kind, self._boxes)
-                times = known.get(w) or self._of_service(w, k, points)
+                times = known[w] if w in known else self._of_service(w, k, points)
                 found[w] = self._paid(w, priced, times).least
         return found
 
-    def _times_of(self, boxes: Boxes) -> list[_Times]:
-        """Returns the times of the sample in boxes."""
+    def _times_of(self, boxes: Boxes) -> list[Floats]:
+        """Returns x / y of the sample in boxes, shape (box, batch size, unit) each."""
         points = [self._occupants.points(kind, boxes) for kind in self._occupants.kinds]
         return [self._of_service(w, int(self._kind[w]), points[self._kind[w]]) for w in self._sample.tolist()]
 
-    def _of_service(self, service: int, kind: int, points: Points | None) -> _Times:
+    def _of_service(self, service: int, kind: int, points: Points | None) -> Floats:
         assert points is not None  # for mypy
         batch = self._occupants.kinds[kind].batch[:, None]
-        own = self._needs.time_of(service, batch, points.own_ms, points.own_rps)
-        least = self._needs.time_of(service, batch, points.least_ms, points.most_rps)
-        return _Times(own.astype(np.float32), least.astype(np.float32))
+        return self._needs.time_of(service, batch, points.latency_ms, points.throughput_rps).astype(np.float32)
 
-    def _paid(self, service: int, priced: _Priced, times: _Times) -> _Paid:
+    def _paid(self, service: int, priced: _Priced, times: Floats) -> _Paid:
         """Returns what a service pays at least, and points at which it pays little."""
-        k = int(self._kind[service])
-        shape = times.own.shape
+        k, shape = int(self._kind[service]), times.shape
         with np.errstate(invalid="ignore"):
-            value = (times.own * priced.own[k]).reshape(shape[0], -1)
-            limit = (times.least * priced.least[k]).ravel()
-        value, limit = (np.where(np.isnan(one), np.inf, one) for one in (value, limit))
+            value = (times * priced.dealt[k]).reshape(shape[0], -1)
+        value = np.where(np.isnan(value), np.inf, value)
         at = value.argmin(axis=1)
         of_box = value[np.arange(shape[0]), at]
         best = float(of_box.min())
         near = np.argsort(of_box, kind="stable")[:BOXES_MET]
         near = near[of_box[near] <= best * NEAR] if np.isfinite(best) else near[:0]
         points = (near, *np.unravel_index(at[near], shape[1:]))
-        rows = self._features(priced, points, self._occupants.kinds[k].asked[:, points[1], points[2]])
-        features = rows * times.own[points][:, None]
-        behind = self._behind(service, priced, np.flatnonzero(limit < best), limit, best, shape)
-        if behind is None:
-            return _Paid(best, near, features)
-        return _Paid(behind.least, np.append(behind.box, near), np.concatenate([behind.features, features]))
-
-    def _behind(
-        self, service: int, priced: _Priced, points: Ints, limit: Floats, best: float, shape: tuple[int, ...]
-    ) -> _Paid | None:
-        """Returns the point, of some, where a service pays least behind another leader; None: none below best."""
-        k = int(self._kind[service])
-        kind, found = self._occupants.kinds[k], None
-        points = points[np.argsort(limit[points], kind="stable")]
-        step = max(AT_ONCE // self._occupants.leaders.pressure.shape[1], 1)
-        for begin in range(0, points.size, step):
-            some = points[begin : begin + step]
-            some = some[limit[some] < best]
-            if not some.size:
-                break
-            box, batch, unit = np.unravel_index(some, shape)
-            latency, throughput, leading = self._occupants.beside_leaders(kind, priced.boxes, (box, batch, unit))
-            each = box[:, None], batch[:, None], unit[:, None]
-            part = self._needs.time_of(service, kind.batch[each[1]], latency, throughput)
-            with np.errstate(invalid="ignore"):
-                value = part * self._occupants.dealt(priced.boxes, priced.weights, each, leading)
-            i, cell = np.unravel_index(np.where(np.isnan(value), np.inf, value).argmin(), value.shape)
-            if value[i, cell] < best:
-                best = float(value[i, cell])
-                point = box[[i]], batch[[i]], unit[[i]]
-                rows = self._features(priced, point, leading[:, [i], cell])
-                found = _Paid(best, box[[i]], rows * part[i, cell])
-        return found
-
-    def _features(self, priced: _Priced, at: tuple[Ints, ...], leading: Floats) -> Floats:
-        rows = self._occupants.features(priced.boxes, (at[0], at[1], at[2]), leading)
-        return np.stack(np.broadcast_arrays(*rows), axis=1)
+        rows = self._occupants.features(self._occupants.kinds[k], priced.boxes, (points[0], points[1], points[2]))
+        features = np.stack(np.broadcast_arrays(*rows), axis=1) * times[points][:, None]
+        return _Paid(best, near, features)
 
     def _meet(self, paid: Sequence[_Paid]) -> None:
         """Adds points to those that were met; drops the oldest when they are too many."""
@@ -262,7 +192,7 @@ class DealtTime:
         kept = np.arange(len(met.service)) >= len(met.service) - MOST_COVERS
         self._met = met if kept.all() else met.of(kept)
 
-    def _parted(self) -> list[_Times] | None:
+    def _parted(self) -> list[Floats] | None:
         """Parts the boxes that hold most GPUs, and returns the times of the sample in all; None: there were none."""
         fullest = np.argsort(-self._used, kind="stable")[:PARTED]
         fullest = np.sort(fullest[self._used[fullest] > 1e-6])
@@ -274,7 +204,7 @@ class DealtTime:
         rows = np.flatnonzero(kept)
         self._weights = np.concatenate([self._weights[rows], self._weights[fullest[of]]])
         new = self._times_of(boxes)
-        times = [old.of(rows).and_also(more) for old, more in zip(self._times or (), new, strict=True)]
+        times = [np.concatenate([old[rows], more]) for old, more in zip(self._times or (), new, strict=True)]
         self._boxes = self._boxes.of(rows).and_also(boxes)
         number = np.where(kept, np.cumsum(kept) - 1, -1)
         self._met = None if self._met is None else self._met.in_boxes(number)
@@ -296,7 +226,7 @@ def _typical(occupants: Occupants, needs: Needs) -> tuple[float, Floats]:
     for kind in occupants.kinds:
         points = occupants.points(kind, alone)
         for w in kind.services.tolist():
-            part = needs.time_of(w, kind.batch[:, None], points.own_ms[0], points.own_rps[0])
+            part = needs.time_of(w, kind.batch[:, None], points.latency_ms[0], points.throughput_rps[0])
             # A little by the share: of equal units rather one share than many.
             taken = part * (occupants.units / occupants.units.size + 0.05)
             batch, unit = np.unravel_index(np.argmin(taken), taken.shape)

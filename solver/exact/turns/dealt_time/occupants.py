@@ -1,33 +1,35 @@
 """
-What occupants of shares may be in boxes of surroundings, and which part of their GPU's cost their shares are dealt.
+What GPUs with turns carry at most, by GPUs without: each share has one occupant, and their surroundings are in a box.
 
-An occupant is a service in a round on a share of a GPU under MPS, with a batch size b, or alone there. The leader of a
-share is that occupant who asks most (leaders.py). The surroundings of a GPU are the number n of its shares and what
-their leaders ask together of each thing shared, M_c. A box says n- <= n <= n+ and M- <= M <= M+ (dealt_costs/boxes.py).
+An occupant is a service in a round on a share of a GPU under MPS, with a batch size b, or alone there. It takes the
+part x of the share's time, and those of a share sum to 1 at most; it carries the part y of its service's rate, and x
+/ y is no less than time_needed.py says at its latency.
 
-Lemma. Let a GPU with its surroundings in a box keep all latencies, whoever runs at once, and let an occupant of a share
-of u units ask a, and the leader of its share m. Then its latency is no less than `among` says of n- residents who ask
+Lemma. Let prices p be such that on any GPU whose shares have one occupant each
 
-    a + max(M- - m, (n- - 1) least)
+    sum_j p_j / tau_j  <=  1,                                                                                    (1)
 
-together, where `least` is what any service asks at least on any share, and its throughput no more.
+tau_j the least x / y at the latency of occupant j beside just these others. Then with turns, too, the sum of p y over
+all occupants of a GPU is 1 at most.
 
-Proof. One of the choices of one occupant from each other share is that of all leaders. There n shares serve, the others
-ask M - m together, which is no less than M- - m, nor than (n- - 1) least, and the occupant itself asks a. A latency is
-the longest of all choices, so no less than at this one, and of lower limits of totals and number `among` gives a lower
-limit of the latency and an upper one of the throughput (`MonotoneModel`). Which number of a, b and u is best does not
-matter, as the lemma is of each.
+Proof. Let one occupant of each share be drawn, each share for itself: occupant o with probability x_o, or more where
+the x of a share sum to less than 1. The latency of o in the plan is the longest of all choices, so no less than
+beside those that are drawn with it. Its least x / y rises with the latency, so y_o <= x_o / tau_o with the tau of any
+draw that it is in, and p_o y_o is at most x_o times the mean of p_o / tau_o over these draws. Summed over all
+occupants that is at most the mean of (1) over all draws. Who asks most does not matter, nor that draws differ in
+their surroundings.
 
-A share of the box is dealt, of its GPU's cost,
+The surroundings of a draw are the number n of shares and what the occupants ask together of each thing shared, M_c. A
+box says n- <= n <= n+ and M- <= M <= M+ (dealt_costs/boxes.py). In it an occupant of u units that asks a has n- - 1
+others at least, who ask `least` each or more, which is what any service asks at least on any share. So its latency is
+no less than `among` says of n- residents who ask max(M-, a + (n- - 1) least) together, and its throughput no more, as
+of lower limits of totals and number `among` gives these (`MonotoneModel`). Its share is dealt, of its GPU's cost,
 
-    alpha u/U + gamma/n+ + sum_c beta_c m_c/M+_c,        alpha + gamma + sum beta <= 1, none below 0
+    alpha u/U + gamma/n+ + sum_c beta_c a_c/M+_c,        alpha + gamma + sum beta <= 1, none below 0
 
 so that the shares of a GPU are dealt no more than it costs: their units are U at most, they are n+ at most, and what
-their leaders ask sums to M+_c at most. Where M+_c has no end, nothing is dealt by it.
-
-Where a leader is not looked for among all cells, limits stand for it: it asks m- at least, componentwise the least of
-the cells that may lead the occupant, and m+ at most, the most of any on such a share. Both limits together say no more
-than the best of the cells.
+is asked sums to M+_c at most. Where M+_c has no end, nothing is dealt by it. So (1) holds if in every box, at every b
+and u, p is no more than tau times what is dealt.
 """
 
 from collections.abc import Sequence
@@ -39,10 +41,9 @@ from ....performance.interference.prediction import Floats, Ints
 from ....performance.mps_sharing import MpsType
 from ...dealt_costs.boxes import Boxes
 from ...dealt_costs.resident_points import demands_of
-from .leaders import Leaders, leaders_of
 
 ROUNDING = 1 + 1e-9
-"""By how much what leaders ask may pass the end of a range, by rounding alone."""
+"""By how much what occupants ask may pass the end of a range, by rounding alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,127 +57,64 @@ class Kind:
     """Shape (batch size,)."""
     asked: Floats
     """a, shape (thing shared, batch size, unit)."""
-    pressure: Floats
-    """Shape (batch size, unit)."""
-    least_leading: Floats
-    """m-, shape (thing shared, batch size, unit)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """How fast occupants of a kind are in boxes, by two leaders; shape (box, batch size, unit)."""
+    """How fast occupants of a kind are in boxes at least; shape (box, batch size, unit)."""
 
-    own_ms: Floats
-    """If the occupant leads its share itself; inf: it cannot be in the box so."""
-    own_rps: Floats
-    least_ms: Floats
-    """If its leader leaves least to the others: m+; inf: no leader can be there."""
-    most_rps: Floats
+    latency_ms: Floats
+    """inf: it cannot be in the box."""
+    throughput_rps: Floats
 
 
 class Occupants:
     """Occupants of the shares of a GPU type."""
 
-    def __init__(self, mps: MpsType, kinds: Sequence[Ints], in_proportion: Floats) -> None:
-        """
-        Takes services by their kinds.
-
-        `in_proportion`: what things shared are multiplied by in the pressure, above 0, shape (thing shared,).
-        """
-        asked = [demands_of(mps, int(own[0])) for own in kinds]
+    def __init__(self, mps: MpsType, kinds: Sequence[Ints]) -> None:
+        """Takes services by their kinds."""
         self.mps, self.units = mps, np.arange(1, mps.capacity_units + 1)
-        self.leaders: Leaders = leaders_of(asked, in_proportion)
-        self.most_leading: Floats = self.leaders.high.max(axis=1).T
-        """m+, shape (thing shared, unit)."""
+        self.kinds = [Kind(int(own[0]), own, mps.batches[int(own[0])], demands_of(mps, int(own[0]))) for own in kinds]
         here = slice(mps.least_units - 1, None)
-        self.least: Floats = np.min([own[:, :, here].min(axis=(1, 2)) for own in asked], axis=0)
+        self.least: Floats = np.min([one.asked[:, :, here].min(axis=(1, 2)) for one in self.kinds], axis=0)
         """What any service asks at least on any share, shape (thing shared,)."""
-        self.kinds = [self._kind(own, one, in_proportion) for own, one in zip(kinds, asked, strict=True)]
-
-    def _kind(self, services: Ints, asked: Floats, in_proportion: Floats) -> Kind:
-        pressure = np.tensordot(in_proportion, asked, axes=1)
-        batches, units = pressure.shape
-        unit = np.tile(np.arange(units), batches)
-        may = self.leaders.may_lead(pressure.ravel(), unit)
-        low = np.where(may[..., None], self.leaders.low[unit], np.inf).min(axis=1)
-        first = int(services[0])
-        return Kind(first, services, self.mps.batches[first], asked, pressure, low.T.reshape(asked.shape))
 
     def points(self, kind: Kind, boxes: Boxes) -> Points:
         """Returns how fast occupants of a kind are in boxes."""
-        own = self._figures(kind, boxes, kind.asked, kind.asked)
-        return Points(*own, *self._figures(kind, boxes, kind.least_leading, self.most_leading[:, None]))
-
-    def _figures(self, kind: Kind, boxes: Boxes, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Returns latency and throughput, shape (box, batch size, unit), of leaders between two limits."""
-        batches, units = kind.pressure.shape
-        at = np.meshgrid(np.arange(len(boxes)), np.arange(batches), np.arange(units), indexing="ij", sparse=True)
-        low, high = (np.broadcast_to(one, kind.asked.shape)[:, None] for one in (low, high))
-        latency, throughput = self._among(kind, boxes, (at[0], at[1], at[2]), low, high)
-        shape = len(boxes), batches, units
-        return np.broadcast_to(latency, shape), np.broadcast_to(throughput, shape)
-
-    def beside_leaders(self, kind: Kind, boxes: Boxes, at: tuple[Ints, Ints, Ints]) -> tuple[Floats, Floats, Floats]:
-        """
-        Returns latency and throughput of occupants for each cell of leaders, shape (point, cell), and what these ask.
-
-        `at`: boxes, batch sizes and units by their indices, shape (point,). What leaders ask at least has shape (thing
-        shared, point, cell).
-        """
-        box, batch, unit = at
-        may = self.leaders.may_lead(kind.pressure[batch, unit], unit)
-        low, high = (np.moveaxis(one[unit], -1, 0) for one in (self.leaders.low, self.leaders.high))
-        each = box[:, None], batch[:, None], unit[:, None]
-        latency, throughput = self._among(kind, boxes, each, low, high)
-        return np.where(may, latency, np.inf), np.where(may, throughput, 0.0), low
-
-    def _among(
-        self, kind: Kind, boxes: Boxes, at: tuple[Ints, Ints, Ints], low: Floats, high: Floats
-    ) -> tuple[Floats, Floats]:
-        """
-        Returns latency and throughput of occupants beside leaders between limits, inf and 0 where there are none.
-
-        `at`: boxes, batch sizes and units by their indices; `low`, `high`: with things shared first.
-        """
-        box, batch, unit = at
-        fewest, mps = boxes.fewest[box], self.mps
-        others = (fewest - 1) * self.least.reshape(-1, *[1] * fewest.ndim)
+        mps, (batches, units) = self.mps, kind.asked.shape[1:]
+        box, batch, unit = np.meshgrid(
+            np.arange(len(boxes)), np.arange(batches), np.arange(units), indexing="ij", sparse=True
+        )
+        fewest = boxes.fewest[box]
+        others = (fewest - 1) * self.least.reshape(-1, 1, 1, 1)
         begins, ends = (np.moveaxis(one[box], -1, 0) for one in (boxes.low, boxes.high))
-        asked = kind.asked[:, batch, unit]
-        totals = asked + np.maximum(begins - high, others)
+        asked = kind.asked[:, None]
         latency, throughput = mps.model.among(
             np.array(kind.first),
             kind.batch[batch],
             mps.percent(unit + 1),
-            totals=tuple(totals),
+            totals=tuple(np.maximum(begins, asked + others)),
             residents=fewest,
         )
         there = (unit + 1 >= mps.least_units) & (unit + 1 <= mps.capacity_units - (fewest - 1) * mps.least_units)
-        there = there & (low + others <= ends * ROUNDING).all(axis=0)
-        # Of one share the leader asks all that is asked.
-        there = there & ((boxes.most[box] > 1) | (high * ROUNDING >= begins).all(axis=0))
-        return np.where(there, latency, np.inf), np.where(there, throughput, 0.0)
+        there = there & (asked + others <= ends * ROUNDING).all(axis=0)
+        # One share alone asks all that is asked.
+        there = there & ((boxes.most[box] > 1) | (asked * ROUNDING >= begins).all(axis=0))
+        return Points(np.where(there, latency, np.inf), np.where(there, throughput, 0.0))
 
-    def dealt(self, boxes: Boxes, weights: Floats, at: tuple[Ints, Ints, Ints], leading: Floats) -> Floats:
-        """
-        Returns which parts of its GPU's cost shares are dealt.
+    def dealt(self, kind: Kind, boxes: Boxes, weights: Floats) -> Floats:
+        """Returns which parts of its GPU's cost shares are dealt, (box, batch size, unit); `weights`: (box, weight)."""
+        batches, units = kind.asked.shape[1:]
+        at = np.meshgrid(np.arange(len(boxes)), np.arange(batches), np.arange(units), indexing="ij", sparse=True)
+        own = weights[at[0]]
+        return np.asarray(
+            sum(one * own[..., i] for i, one in enumerate(self.features(kind, boxes, (at[0], at[1], at[2]))))
+        )
 
-        Parameters
-        ----------
-        weights
-            Shape (box, weight).
-        at
-            As of `_among`.
-        leading
-            What leaders ask, with things shared first.
-        """
-        features, own = self.features(boxes, at, leading), weights[at[0]]
-        return np.asarray(sum(one * own[..., i] for i, one in enumerate(features)))
-
-    def features(self, boxes: Boxes, at: tuple[Ints, Ints, Ints], leading: Floats) -> list[Floats]:
-        """Returns what the weights are multiplied by, one by one; arguments as of `dealt`."""
-        box, _, unit = at
+    def features(self, kind: Kind, boxes: Boxes, at: tuple[Ints, Ints, Ints]) -> list[Floats]:
+        """Returns what the weights are multiplied by, one by one; `at`: boxes, batch sizes, units by their indices."""
+        box, batch, unit = at
         ends = np.moveaxis(boxes.high[box], -1, 0)
         limited = np.isfinite(ends) & (ends > 0)
-        asked = np.where(limited, leading / np.where(limited, ends, 1.0), 0.0)
+        asked = np.where(limited, kind.asked[:, batch, unit] / np.where(limited, ends, 1.0), 0.0)
         return [(unit + 1) / self.units.size, 1 / boxes.most[box], *asked]
