@@ -78,7 +78,7 @@ def side_by_side_chart(
     services = [name for name in numbers if name in set(found)]
     of_service = {name: SERVICES[numbers[name]] for name in services}
     figure = go.Figure()
-    bar_px = 34 if len(rows) <= 12 else 20 if len(rows) <= 40 else 9
+    bar_px = 38 if len(rows) <= 8 else 20 if len(rows) <= 40 else 9
     # A legend of hundreds says nothing.
     legend = services if len(services) <= MOST_IN_LEGEND else []
     entries = [Entry(name, of_service[name], key=str(key)) for key, name in enumerate(legend, start=1)]
