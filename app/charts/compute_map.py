@@ -65,8 +65,8 @@ def compute_bars(gpu: PlannedGpu, at: int, cut: GpuCut, use: ComputeUse, *, with
         used = size_look(LOOKS["used"].colour, size) if busy >= idle else LOOKS["used"]
         yield Bar(gpu.id, start, busy, hover, used)
         if idle > 1e-9:
-            kind = LOOKS["idle in partitions"]
-            yield Bar(gpu.id, start + busy, idle, hover, kind if busy >= idle else size_look(kind.colour, size))
+            unused = LOOKS["idle in partitions"]
+            yield Bar(gpu.id, start + busy, idle, hover, unused if busy >= idle else size_look(unused.colour, size))
         start += held
     reachable = (1 - start) * _reachable(gpu, cut)
     for width, kind in (
