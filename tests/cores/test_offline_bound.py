@@ -1,6 +1,7 @@
 """What no runtime can exceed: against random runtimes that keep every rule, and near the figures of a prototype."""
 
 import random
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.sparse import coo_array
 
 from sliceplan.solver.cores.chain import Chain
 from sliceplan.solver.cores.offline_bound import least_work, most_in_time
+from sliceplan.solver.cores.qps import Draw
 
 SINGLE = np.zeros(1, dtype=int)
 
@@ -45,6 +47,36 @@ def test_no_random_runtime_ends_more_queries_in_time(seed):
     work = [least_work(model, limit / 1000) for model, limit in zip(models, limits, strict=True)]
     share = most_in_time(np.array(arrivals) / 1000, np.array(of), work, cores)
     assert ended <= 8 * share + 1e-6
+    assert ended <= round(8 * most_in_time(np.array(arrivals) / 1000, np.array(of), work, cores, 50))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_of_whole_queries_the_most_are_those_of_the_largest_set_that_may_be_in_time_together(seed):
+    """Every set is tried. With few programs the bound is between that and the one that counts parts."""
+    draw = random.Random(seed)
+    models = [random_chain(draw, layers=draw.randint(1, 3), counts=3, most_us=12) for _ in range(2)]
+    work = [least_work(one, (int(one.total_us.min()) + draw.randint(0, 20)) / 1000) for one in models]
+    cores = draw.choice([4, 6, 8])
+    arrivals = np.array(sorted(draw.randint(0, draw.choice([10, 60])) for _ in range(7))) / 1000
+    of = np.array([draw.randint(0, 1) for _ in arrivals])
+    parts = 7 * most_in_time(arrivals, of, work, cores)
+
+    def together(chosen):
+        some = list(chosen)
+        return most_in_time(arrivals[some], of[some], work, cores) > 1 - 1e-7
+
+    most = next(n for n in range(7, -1, -1) if any(together(some) for some in combinations(range(7), n)))
+    assert [round(7 * most_in_time(arrivals, of, work, cores, n), 6) for n in (500, 1000)] == [most, most]
+    for few in (1, 3, 5):
+        assert most <= round(7 * most_in_time(arrivals, of, work, cores, few), 6) <= np.floor(parts + 1e-6)
+
+
+def test_counting_whole_queries_lowers_the_bound_of_resnet50():
+    arrivals, work = Draw(1, 600, [1.0]).arrivals_ms(230), [least_work(published_chain("resnet50"), 10)]
+    lost = [600 * (1 - most_in_time(arrivals, np.zeros(600, dtype=int), work, 64, n)) for n in (0, 12, 100)]
+    assert 17 < lost[0] < 18
+    assert lost[1] >= 25
+    assert lost[2] == pytest.approx(27)
 
 
 def _random_runtime(draw, models, arrivals, of, cores, chosen):

@@ -5,15 +5,17 @@ Cores by the time that is left: earliest deadline first, each on the fewest core
     put off     by earliest deadline, whoever has most work left of those so far, as long as what they need until their
                 deadlines is more than the cores can do by the last of these
     least       by earliest deadline, who is put off last: of the counts with left (+ standstill) <= time left the one
-                that takes least core-time, mostly the least, as far as cores suffice; a query that none suffices for
-                keeps at most what it has
+                that takes least core-time if it goes on with one step less than the least of them as soon as that
+                suffices; as far as cores suffice; a query that none suffices for keeps at most what it has
     short       such a query, by earliest deadline, takes all that is left up to its fastest count: it begins early on
                 few cores, which are the efficient ones, and gets more when others end
     spare       unit by unit to the query that runs and loses least efficiency: greatest c left(c) / (c' left(c'))
 
 Unlike quotas, which are fixed when a query comes, the time left grows less where a query has waited and more where it
 ran ahead; and cores are taken from whoever can spare them, between two layers. Few cores are the efficient ones, so
-each query has no more than it needs while others wait, and all that is idle while none does.
+each query has no more than it needs while others wait, and all that is idle while none does. More cores first and
+fewer later take less core-time than one count to the end, as the step down costs no standstill: 24 cores end ResNet-50
+in 8.3 of 10 ms, and 16 do not.
 
 Where there is interference, times to plan with are those beside a full CPU, the greatest level that a query can meet on
 a count of cores: one that is looked at when cores are chosen is over as soon as they are. There more cores may take
@@ -25,6 +27,7 @@ last moment, when many cores do little; so a few are given up for the others. Wh
 over, and is taken up again when there is room.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from ..runtimes.between_layers import WAITS, Choice, Seen
@@ -92,16 +95,29 @@ def _in_order(able: Sequence[Seen], machine: Machine, now_ms: float) -> list[See
 
 
 def _least(one: Seen, free: int, grow_ms: float) -> tuple[int, bool]:
-    """Returns the least count that ends a query in time, and whether so many are free; else at most what it has."""
+    """Returns the count that takes least to end in time, and whether so many are free; else at most what it has."""
     most = one.model.most(free)
     left = one.deadline_ms - one.from_ms + CLOCK_MS
-    enough = None
+    enough, fewer = None, WAITS
     least = 0.0
     for count in range(most + 1):
         ms = one.left_ms(count, grow_ms)
-        if ms <= left and (enough is None or one.model.counts[count] * ms < WORTHWHILE * least):
-            enough, least = count, one.model.counts[count] * ms
+        if ms <= left:
+            fewer = count - 1 if enough is None else fewer
+            core_ms = one.model.counts[count] * ms - _saved(one, count, fewer, left - ms)
+            if enough is None or core_ms < WORTHWHILE * least:
+                enough, least = count, core_ms
     return (min(one.count, most), False) if enough is None else (enough, True)
+
+
+def _saved(one: Seen, count: int, fewer: int, spare_ms: float) -> float:
+    """Returns the core-time that a query saves on a count if it goes on with fewer cores as soon as these suffice."""
+    if fewer == WAITS:
+        return 0.0
+    many, few = one.times.rest[count], one.times.rest[fewer]
+    layer = bisect_left(range(one.model.layers), -spare_ms, one.layer, key=lambda layer: many[layer] - few[layer])
+    cores = one.model.counts
+    return max(0.0, cores[count] * many[layer] - cores[fewer] * few[layer])
 
 
 def _deal(able: Sequence[Seen], counts: dict[int, int], free: int, grow_ms: float) -> None:
