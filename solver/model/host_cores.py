@@ -117,7 +117,8 @@ def unlike(cores: HostCores, cpu: Cpu) -> Iterator[str]:
     """Yields in what a socket, its cores in a plan's order, differs from a CPU type; what, and what would be right."""
     threads = Counter(len(core.cpus) for core in cores)
     nodes = [len(list(of_node)) for _, of_node in groupby(cores, key=lambda core: core.node)]
-    domains = Counter(core.l3 for core in cores)
+    # With Intel's sub-NUMA clusters the kernel shows one L3 cache for the socket; each node has its slices of it.
+    domains = Counter(None if core.l3 is None else (core.node, core.l3) for core in cores)
     if len(cores) != cpu.core_count:
         yield f"has {len(cores)} cores; {cpu.name} has {cpu.core_count}"
     elif set(threads) != {int(cpu.threads_per_core.value)}:

@@ -32,6 +32,7 @@ from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.solver.model.errors import InputError
 
 T = 10.0
+NPS4 = "EPYC-9654-NPS4"
 A, B = CoreService("bert", 0, 4), CoreService("ranker", 8, 16, processes=2)
 
 
@@ -126,6 +127,28 @@ def test_memory_is_of_the_numa_nodes_of_the_cores(node):
     step = StartOnCores(0, "bert-cpu0", CoreService("bert", 48, 4), "48-51,144-147", "1")
     node.device.apply(step, T)
     assert CoreSlices(node.systemd.cgroups).effective("bert-cpu0") == ("48-51,144-147", "1")
+
+
+def test_on_a_cpu_of_several_numa_nodes_slices_have_the_memory_of_theirs_and_it_moves_with_them(node):
+    """Two sockets with NPS4: nodes 0 to 3 and 4 to 7, of 24 cores."""
+    node.systemd.host(nodes=4)
+
+    def effective(one):
+        return CoreSlices(node.systemd.cgroups).effective(one)
+
+    two_nodes, a_node = CoreService("ranker", 48, 48, processes=2), CoreService("bert", 0, 24)
+    wanted = CpuState(NPS4, frozenset((two_nodes, a_node)))
+    assert plan_transition(node.device.state(), {"cpu0": wanted}).impossible == ()
+    go(node, wanted)
+    assert effective("ranker-cpu0") == ("48-95,240-287", "2-3")
+    assert effective("bert-cpu0") == ("0-23,192-215", "0")
+    moved = CpuState(NPS4, frozenset((two_nodes, CoreService("bert", 24, 24))))
+    assert [type(step) for step in go(node, moved)] == [MoveToCores]
+    assert effective("bert-cpu0") == ("24-47,216-239", "1")
+    assert found(node, moved) == []
+    for step in steps_between(node.device.state(), {"cpu1": CpuState(NPS4, frozenset({CoreService("bert", 72, 8)}))}):
+        node.device.apply(step, T)
+    assert effective("bert-cpu1") == ("168-175,360-367", "7")
 
 
 def test_what_stops_leaves_nothing(node):
