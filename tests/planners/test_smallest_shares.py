@@ -158,7 +158,7 @@ def test_bounds_count_no_smaller_shares_and_others_as_before():
     with least_sms(V100, 5):
         after = resolve(problem, shipped_profiles())
     rule = turn_rule(problem)
-    usual, small = (crowds_of(one, one.fleet[0], rule).shares for one in (before, after))
+    usual, small = (crowds_of(one, one.fleet[0], rule, 1.0).shares for one in (before, after))
     assert usual.shape[1:] == small.shape[1:] == (40, 12)
     # A GPU of 40 units has at most 13 shares of 3; only so many are told apart then.
     assert len(small) == 13 < len(usual)

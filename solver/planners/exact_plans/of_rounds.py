@@ -91,7 +91,8 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     bound = lattice.next_cost(bound)
     dealing: TimeDealing | None = None
     if partitions.divided:
-        crowds = [crowds_of(resolved, entry, rule) for entry in resolved.fleet if is_slowed_by_igniter(resolved, entry)]
+        slowed = [entry for entry in resolved.fleet if is_slowed_by_igniter(resolved, entry)]
+        crowds = [crowds_of(resolved, entry, rule, time_limit_s) for entry in slowed]
         elsewhere, dearest = partitions.beside_divided(asked.shares, slot_usd)
         bound = max(bound, lattice.next_cost(bound_of_crowds(crowds, elsewhere, dearest)))
         dealing = dealing_of(resolved, rule, elsewhere, dearest)

@@ -36,7 +36,11 @@ class Surroundings:
 
 
 MOST_SHARES = 16
-"""Shares of a GPU that a bound tells apart: more count as so many. Of a percentile all count as one, to be quick."""
+"""Shares of a GPU that a bound tells apart: more count as so many."""
+
+MOST_IN_TIME, SERVICES_IN_TIME, ENOUGH_S = 8, 200, 10.0
+"""The same of a percentile, whose rounds take longer to look up: where there are no more services and so much time;
+else all count as one, to be quick."""
 
 ALONE = Surroundings(1, (np.zeros(()), np.zeros(())))
 """On a GPU with one share."""
@@ -143,10 +147,12 @@ def _least_demands(mps: MpsType, percent: Floats) -> list[float]:
     return least
 
 
-def crowds_of(resolved: ResolvedProblem, entry: FleetType, rule: TurnRule) -> Crowds:
+def crowds_of(resolved: ResolvedProblem, entry: FleetType, rule: TurnRule, time_limit_s: float) -> Crowds:
     """Returns what services need at least of the shares of a GPU type, by how many a GPU has."""
     mps = resolved.mps[entry.gpu.name]
-    most = min(MOST_SHARES if mps.promise is None else 1, mps.capacity_units // mps.least_units, mps.clients)
+    has_time = len(resolved.required_rps) <= SERVICES_IN_TIME and time_limit_s >= ENOUGH_S
+    told_apart = MOST_SHARES if rule.quantile is None else MOST_IN_TIME if has_time else 1
+    most = min(told_apart, mps.capacity_units // mps.least_units, mps.clients)
     shares = np.full((most, mps.capacity_units, len(resolved.required_rps)), np.inf)
     for n in range(most):
         best = at_best(resolved, mps, n + 1).shares(mps, resolved.required_rps, rule)
