@@ -1,7 +1,7 @@
 """
 What stands between schedulers on cores and the bound for any runtime, in queries that are late at the bound's rate.
 
-    .venv/bin/python tests/benchmarks/cores_between.py LAYERS [--queries 1000] [--seeds 3]
+    .venv/bin/python tests/benchmarks/cores_between.py LAYERS [--queries 1000] [--seeds 3] [--family "10 ms"]
 
 LAYERS is the folder of the VELTAIR artifact. A row for each family of arrivals: the rate that no runtime carries (95 %
 in time), what schedulers carry, and, at the bound's rate, how many of 100 queries are late, with any runtime at least
@@ -96,6 +96,7 @@ def main():
     parser.add_argument("layers", type=Path)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--family", default="", help="those whose name has these words")
     arguments = parser.parse_args()
     say_what_it_ran_on(f"{arguments.queries} queries, {arguments.seeds} seeds, of {arguments.layers.name}")
     chains = {one.model: levels_of(one).alone for one in read_layer_times(arguments.layers)}
@@ -103,6 +104,8 @@ def main():
           "hindsight | both |")  # fmt: skip
     print(f"|---|{'---:|' * 8}")
     for name, models, slo_ms, bursts in FAMILIES:
+        if arguments.family not in name:
+            continue
         tables = [Timetable(quotas_of(chains[model], slo_ms)) for model in models]
         work = [least_work(chains[model], slo_ms) for model in models]
         shares = [1 / len(models)] * len(models)

@@ -204,3 +204,23 @@ def test_other_simulators_are_left_out_where_they_are_not_installed(benchmark):
 def test_columns_print_a_row_for_each_size(benchmark):
     lines = benchmark("inss_columns", "--sizes", "14:3", "--seeds", 1, "--seconds", 0.2)
     assert [row[:3] for row in rows(lines)] == [["14", "6", "0"]]
+
+
+def test_what_stands_between_schedulers_and_the_bound_is_said_by_family(clone, tmp_path):
+    layers = [{"name": "l", "macs": 1, "ms": [4, 2.5]}] * 3
+    of = {
+        "model": "resnet50",
+        "cores": [8, 16],
+        "layers": layers,
+        "provenance": {"source": "made up", "method": "none"},
+    }
+    (tmp_path / "layers.json").write_text(json.dumps({"version": 1, "models": [of]}))
+    options = ("--queries", 40, "--seeds", 1, "--family", "20 ms")
+    command = [sys.executable, "tests/benchmarks/cores_between.py", tmp_path / "layers.json", *options]
+    done = subprocess.run(map(str, command), cwd=clone, capture_output=True, text=True, check=False)
+    ((name, *figures),) = rows(done.stdout.splitlines())
+    bound, ours, planaria, veltair, late, free, knowing, both = map(float, figures)
+    assert name == "ResNet-50, 20 ms"
+    assert bound >= max(ours, planaria, veltair)
+    assert late >= knowing >= 5
+    assert free >= both >= 5
