@@ -143,7 +143,7 @@ def plan_at_prices(
             best = plan
         if is_within(resolved.gap, best.cost, prices.bound):
             break
-        dearness = dearness_of(resolved, prices, plan.gpus, dearness)
+        dearness = _dearness(resolved, prices, plan, dearness)
     return best, limited
 
 
@@ -258,14 +258,14 @@ def _decoded(
     return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
 
 
-def dearness_of(resolved: ResolvedProblem, prices: FleetPrices, gpus: Sequence[AllocatedGpu], before: Floats) -> Floats:
-    """Returns how many GPUs under MPS of each type a plan has for each that the fluid would take; `before`: if none."""
+def _dearness(resolved: ResolvedProblem, prices: FleetPrices, plan: PricedPlan, before: Floats) -> Floats:
+    """Returns for each type how many GPUs under MPS a plan has for each that the fluid would take."""
     number = {gpu: g for g, gpu in enumerate(resolved.mps)}
     taken, fluid = np.zeros(len(number)), np.zeros(len(number))
-    fluid_gpus = _fluid(prices)
-    for gpu in gpus:
+    gpus = _fluid(prices)
+    for gpu in plan.gpus:
         if isinstance(gpu, MpsGpu):
             g = number[gpu.gpu]
             taken[g] += 1
-            fluid[g] += sum(fluid_gpus[w, g] for w in set(gpu.workloads))
+            fluid[g] += sum(gpus[w, g] for w in set(gpu.workloads))
     return np.where(fluid > 0, np.maximum(taken / np.maximum(fluid, 1e-9), 1.0), before)

@@ -8,7 +8,7 @@ Plans of fleets of cut and shared GPUs, each part by a search of its own: prices
 3. Services join GPUs under MPS that have room for them (mps/joined_residents.py). GPUs under MPS are closed where
    partitions serve their residents for less: those first that are worth least, as many as the prices like best. What
    whole GPUs of the other types cost is looked at anew for a few such numbers.
-4. The plan tells how dear residents are; again from 1 with that, while there is time.
+4. Again from 1 with residents that are cheaper, so that there are more of them, from which 3 may close.
 
 What the parts prove says nothing of the whole, where services may be elsewhere. Programs over all of it (fleet_by_
 prices.py) choose sets and covers together, but know few sets; searches for one part know all of it.
@@ -33,10 +33,11 @@ from ..primal.cheapest_ways import costs_by_way
 from ..proof import is_within
 from .decomposition import solve_by_prices
 from .fleet_answer import price_of
-from .fleet_by_prices import FleetPrices, dearness_of
+from .fleet_by_prices import FleetPrices
 from .kept_limits import keeps_limits
 
-ROUNDS = 2
+DEARNESSES = (DEARNESS, 1.0)
+"""How dear residents are taken to be, by rounds: with what neighbours and room that is left cost, then as alone."""
 
 SHARED_TIME = 0.85
 """Part of a round's time for GPUs under MPS; the rest is for the others, which take a moment."""
@@ -74,11 +75,10 @@ def plan_by_ways(
     """
     cost = np.inf if best is None else price_of(resolved, best)
     found: list[AllocatedGpu] | None = None
-    dearness = np.full(len(resolved.mps), DEARNESS)
     seen: set[bytes] = set()
-    for turn in range(ROUNDS):
-        left_s = (deadline - time.monotonic()) / (ROUNDS - turn)
-        ways = _ways(prices, dearness)
+    for turn, dearness in enumerate(DEARNESSES):
+        left_s = (deadline - time.monotonic()) / (len(DEARNESSES) - turn)
+        ways = _ways(prices, np.full(len(resolved.mps), dearness))
         if left_s <= 0 or ways.key in seen:
             break
         seen.add(ways.key)
@@ -95,7 +95,6 @@ def plan_by_ways(
                 on_better(plan)
         if is_within(resolved.gap, cost, prices.bound):
             break
-        dearness = dearness_of(resolved, prices, shared, dearness)
     return found
 
 

@@ -198,7 +198,7 @@ def test_types_are_as_dear_as_they_take_more_gpus_than_the_fluid(monkeypatch):
         ]
     )
     resolved = SimpleNamespace(mps={"a": None, "b": None, "c": None})
-    found = module.dearness_of(resolved, None, plan.gpus, np.array([7.0, 8.0, 9.0]))
+    found = module._dearness(resolved, None, plan, np.array([7.0, 8.0, 9.0]))
     assert found.tolist() == [pytest.approx(2 / 1.5), 1.0, 9.0]
 
 
@@ -263,12 +263,12 @@ def test_a_type_whose_standby_shares_leave_no_unit_serves_nobody_in_whole_units(
 )
 def test_of_a_few_rounds_the_cheapest_plan_is_kept(monkeypatch, costs, best):
     """A round without a plan loses nothing, and there is no more of them once a plan is as near as was asked for."""
-    plans = iter([None if cost is None else SimpleNamespace(cost=cost, gpus=[]) for cost in costs])
+    plans = iter([None if cost is None else SimpleNamespace(cost=cost) for cost in costs])
     splits = (SimpleNamespace(key=bytes([number])) for number in range(len(costs)))
     monkeypatch.setattr(module, "ROUNDS", len(costs))
     monkeypatch.setattr(module, "_split", lambda *_: next(splits))
     monkeypatch.setattr(module, "_planned", lambda *_: (next(plans), False))
-    monkeypatch.setattr(module, "dearness_of", lambda *_: None)
+    monkeypatch.setattr(module, "_dearness", lambda *_: None)
     resolved, prices = SimpleNamespace(mps={}, gap=0.0), SimpleNamespace(bound=1.0)
     found, limited = module.plan_at_prices(resolved, prices, None, deadline=math.inf)
     assert (found and found.cost, limited) == (best, False)
@@ -290,10 +290,10 @@ def test_splits_are_planned_until_a_plan_is_good_enough(monkeypatch, costs, gap,
 
     def planned(*_):
         cost = left.pop(0)
-        return None if cost is None else SimpleNamespace(cost=cost, gpus=[]), False
+        return None if cost is None else SimpleNamespace(cost=cost), False
 
     monkeypatch.setattr(module, "_planned", planned)
-    monkeypatch.setattr(module, "dearness_of", lambda *of: of[-1])
+    monkeypatch.setattr(module, "_dearness", lambda *of: of[-1])
     resolved = SimpleNamespace(mps={"x": None}, gap=gap)
     found, limited = module.plan_at_prices(resolved, SimpleNamespace(bound=10.0), None, deadline=time.monotonic() + 60)
     assert (len(costs) - len(left), found.cost, limited) == (rounds, best, False)

@@ -49,6 +49,7 @@ def packed(part, _):
 @pytest.mark.parametrize("latency", ["execution", "percentile"])
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("counts", [{}, {"v100s": 5}, {"a100s": 14}])
+@pytest.mark.usefixtures("limits_of_cpu")
 def test_plans_hold_and_keep_the_counts(split, latency, counts, rules):
     problem = both_ways(24, 3, split=split, latency=latency, rules=rules, **counts)
     resolved = resolve(problem, PROFILES)
@@ -71,6 +72,7 @@ def test_plans_hold_and_keep_the_counts(split, latency, counts, rules):
     assert again is None or price_of(resolved, again) < costs[-1]
 
 
+@pytest.mark.usefixtures("limits_of_cpu")
 def test_a_gpu_under_mps_is_closed_where_partitions_serve_its_residents_for_less(monkeypatch):
     """One resident each on V100s, which nobody would keep whom a slice serves; who can be there alone stays."""
     problem = both_ways(24, 3)
@@ -98,6 +100,7 @@ def test_nothing_is_found_where_a_part_has_no_plan():
     assert plan_by_ways(resolved, prices, None, packed, lambda _: None, deadline=0.0) is None
 
 
+@pytest.mark.usefixtures("limits_of_cpu")
 def test_the_search_of_a_large_mixed_fleet_takes_such_a_plan(monkeypatch):
     asked = []
 

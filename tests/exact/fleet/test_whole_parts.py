@@ -119,6 +119,7 @@ def test_parts_ask_with_the_rate_of_all_of_their_service():
 
 @pytest.mark.parametrize("settings", [{}, {"latency": "percentile", "quantile": 0.95}])
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.usefixtures("limits_of_cpu")
 def test_plans_of_parts_serve_services_that_no_resident_carries(seed, settings):
     """Held by `check`, which knows nothing of parts; some services must have two replicas, some need them."""
     draw = random.Random(seed)
