@@ -2,7 +2,7 @@
 How near bound and plan come where services may run on GPUs or on CPUs, and what the CPUs save.
 
     .venv/bin/python tests/benchmarks/mixed_cpus.py [--size 300 --size 1000] [--seeds 3] [--cores 2,4,8,16]
-        [--time-limit 10] [--cpu-price 2.32] [--cpu Graviton3]
+        [--time-limit 10] [--cpu-price 2.32] [--cpu Graviton3] [--demo]
 
 Services are drawn around those of ParvaGPU's scenarios, most of them with small rates (log-normal around a twentieth of
 theirs), on A100s cut by MIG and on CPUs. The CPU measurements are synthetic: a batch of 1 takes SLOWER times what one
@@ -10,6 +10,7 @@ process takes on the smallest MIG instance, at 4 cores, and falls as cores^0.85;
 
 Prints a row for each size: median and worst gap, seconds of CPU, GPUs and CPUs of the plans, and what they save against
 the plans of the same services without CPUs; then the draws that had no plan within the limit, which no row counts.
+`--demo`: a row for each CPU type with a list price instead, of plans/demo.yaml as it is beside such CPUs.
 """
 
 import argparse
@@ -25,11 +26,15 @@ from problems.instances import scenario_problem
 from ran_on import SCENARIOS, say_what_it_ran_on
 
 from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.catalogue import load_cpus
+from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.performance.operating_points import operating_points
 
+ROOT = Path(__file__).resolve().parents[2]
 SLOWER = 6.0
 SMALL = 0.05
 EXPONENT = 0.85
@@ -69,6 +74,27 @@ def drawn(size, seed, cores, price, cpu):
     return on_gpus.model_copy(update={"fleet": (*on_gpus.fleet, cpus)}), on_gpus
 
 
+def of_the_demo(cores, time_limit_s):
+    """Prints what each CPU type with a list price saves on the demo."""
+    demo = read_problem(ROOT / "plans" / "demo.yaml")
+    without = solve(demo, time_limit_s=time_limit_s)
+    print("| CPU | $/h | without | status | GPUs, CPUs | saved by CPUs |")
+    print("|---|---:|---:|---|---:|---:|")
+    for cpu in sorted(load_cpus()):
+        fleet = (*demo.fleet, FleetEntry.model_validate({"cpu": cpu}))
+        mixed = demo.model_copy(update={"fleet": fleet, "profiles": tuple(synthetic_profiles(cores, cpu))})
+        try:
+            plan = solve(mixed, time_limit_s=time_limit_s)
+        except InputError:  # no list price
+            continue
+        cpus = sum(gpu.sharing == "cores" for gpu in plan.gpus)
+        print(
+            f"| {cpu} | {plan.cost_per_hour:.2f} | {without.cost_per_hour:.2f} | {plan.status.value} "
+            f"| {len(plan.gpus) - cpus}, {cpus} | {1 - plan.cost_per_hour / without.cost_per_hour:.0%} |",
+            flush=True,
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, action="append")
@@ -77,7 +103,12 @@ def main():
     parser.add_argument("--time-limit", type=float, default=10.0)
     parser.add_argument("--cpu-price", type=float, default=2.32)
     parser.add_argument("--cpu", default="Graviton3")
+    parser.add_argument("--demo", action="store_true")
     given = parser.parse_args()
+    if given.demo:
+        say_what_it_ran_on("plans/demo.yaml", "synthetic CPU measurements")
+        of_the_demo([int(n) for n in given.cores.split(",")], given.time_limit)
+        return
     say_what_it_ran_on(SCENARIOS, "synthetic CPU measurements")
     print("| services | gap, median | worst | CPU s | GPUs, CPUs | saved by CPUs |")
     print("|---:|---:|---:|---:|---:|---:|")

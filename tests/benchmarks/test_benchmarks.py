@@ -122,6 +122,13 @@ def test_mixed_cpus_says_that_its_measurements_are_synthetic_and_what_cpus_save(
     assert [row[:3] for row in rows(lines)] == [["4", "0.000%", "0.000%"]]
 
 
+def test_mixed_cpus_says_what_each_cpu_saves_on_the_demo(benchmark):
+    lines = benchmark("mixed_cpus", "--demo")
+    found = rows(lines)
+    assert {row[0] for row in found} >= {"Graviton2", "Graviton3", "Graviton4"}
+    assert {row[3] for row in found} == {"optimal"}
+
+
 def test_transitions_plans_a_pair_and_a_large_one_from_the_shipped_scenarios(benchmark):
     lines = benchmark("transitions", "--pairs", 1, "--gpus", 1, "--replan", 3)
     assert "plans/parvagpu-s1.yaml" in lines[0]
