@@ -186,7 +186,7 @@ def sweep(browser, address: str, folder: Path, points: int) -> None:
     page.wait_for_function("() => window.drawn !== null", timeout=WAIT_MS)
     seconds = page.evaluate("() => window.drawn - window.pressed") / 1000
     print(f"first points of {points:,} over 100 services drawn {seconds:.2f} s after the click; {loaded()}")
-    press(page, "Stop, keep the best so far")
+    press(page, "Stop and keep the best so far")
     page.close()
 
 

@@ -64,6 +64,6 @@ def test_texts_of_a_problem_that_is_right_are_literal_too(page, window, address)
     book = {"name": "mine", "cloud": MARKDOWN, "region": "r", "commitment": "c", "prices": [price]}
     query = packed(json.dumps({**GOOD, "prices": "mine", "price_books": [book]}))
     text, found = shown_by(window, address, query, is_asked=True)
-    assert "It would take the place of what you work on" in text
+    assert "It would replace what you are working on" in text
     assert "![p](http:\u2060//evil.example/p.png)" in text
     assert not found

@@ -116,7 +116,9 @@ def _joined(
     # What residents ask for together rises with one more: to about what it is where that one stands elsewhere.
     hosts = sorted((one for one in known.all() if w in one.gpu.workloads), key=lambda one: -(weights @ one.rates(n)))
     much = sum(float(weights @ one.rates(n)) for one in plan)
+    replicas = sum((one.replicas(n) for one in plan), np.zeros(n))
     for i in sorted(range(len(plan)), key=lambda i: -spare[i])[:TRIED]:
+        room = asked.most - (replicas - plan[i].replicas(n))
         there = list({*plan[i].gpu.workloads, w})
         charge = np.full(n, np.inf)
         charge[there] = -much
@@ -124,7 +126,7 @@ def _joined(
         found = [
             one
             for one in own.near(weights, charge, [plan[i], *filter(own.has, hosts)], HOSTS)
-            if w in one.gpu.workloads
+            if w in one.gpu.workloads and (one.replicas(n) <= room).all()
         ]
         known.add(found)
         for one in found[:HOPEFUL]:

@@ -239,7 +239,7 @@ def test_an_access_file_that_went_bad_lets_nobody_in(written, monkeypatch):
     monkeypatch.setenv("SLICEPLAN_ACCESS", str(written(editors="ana")))
     page = AppTest.from_function(_page).run()
     assert [one.value for one in page.markdown] == ["nobody"]
-    assert "The access file cannot be used any more" in page.error[0].value
+    assert "The access file can no longer be used" in page.error[0].value
 
 
 def test_a_browser_that_does_not_come_by_the_proxy_is_told_so(written, monkeypatch):

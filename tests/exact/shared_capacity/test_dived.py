@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,3 +108,17 @@ def test_contents_without_those_who_are_placed_are_known_then():
     assert module._without(near, plan, np.zeros(N, dtype=bool)) == []
     assert module._without(near, plan, np.ones(N, dtype=bool)) == []
     assert asked.least.sum() == N
+
+
+def test_who_joins_brings_nobody_more_replicas_than_they_may_have():
+    """The best content with both has two replicas of a workload that may have one."""
+    first, once, twice = (content("A", r, n) for r, n in (([4, 0], [1, 0]), ([3, 3], [1, 1]), ([9, 9], [2, 1])))
+    for one in (first, once, twice):
+        one.gpu.workloads = tuple(np.flatnonzero(one.replicas(2)).tolist())
+    fleet = [SimpleNamespace(has=lambda _: True, near=lambda *_: [twice, once])]
+    known = SimpleNamespace(all=list, add=lambda _: None)
+    weights = np.ones(2)
+    asked = problem([1.0, 1.0], [(1, 1), (1, None)])
+    assert with_all(asked, weights, [first], known, fleet, deadline=inf) == [once]
+    loose = problem([1.0, 1.0], [(1, 2), (1, None)])
+    assert with_all(loose, weights, [first], known, fleet, deadline=inf) == [twice]
