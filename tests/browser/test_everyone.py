@@ -6,7 +6,16 @@ import pytest
 from playwright.sync_api import expect
 from problems.instances import random_problem
 from problems.small_problem import GOOD
-from support.browser_walk import click, go, load_example, load_problem, press, select_first_rate, settle
+from support.browser_walk import (
+    click,
+    go,
+    load_example,
+    load_problem,
+    press,
+    select_first_rate,
+    services_table,
+    settle,
+)
 from support.for_everyone import assert_for_everyone, breaches, show_in
 from support.hostile_inputs import packed
 
@@ -124,7 +133,7 @@ def test_a_phone_shows_tables_as_cards_and_changes_a_service_in_a_form(page):
     page.set_viewport_size({"width": 390, "height": 844})
     cards = page.get_by_test_id("stMain").locator(".cards:visible > li")
     expect(cards).to_have_count(8)
-    expect(page.get_by_test_id("stDataFrame").first).to_be_hidden()
+    expect(services_table(page)).to_be_hidden()
     press(page, "Change a service")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("combobox", name="Model")).to_have_value("bert")

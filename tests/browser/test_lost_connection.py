@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import await_stillness, edit_first_rate, look
+from support.browser_walk import await_stillness, edit_first_rate, look, services_table
 from support.page_server import free_port, running_page
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,7 @@ def test_a_page_says_that_its_server_is_gone_and_goes_on_with_what_was_typed_whe
     with running_page(tmp_path, port=port) as address:
         expect(gone).to_have_count(0, timeout=60_000)
         expect(restored).to_be_visible()
-        expect(page.locator("#glide-cell-3-0").last).to_have_text("77")
+        expect(services_table(page).locator("#glide-cell-3-0").last).to_have_text("77")
         look(page, "34-connected-again")
         page.goto(f"{address}/words?work=nobody-has-this-one")
         expect(not_kept).to_be_visible()

@@ -7,7 +7,14 @@ import pytest
 from playwright.sync_api import expect
 from problems.igniter_instances import random_mps_problem
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from support.browser_walk import await_stillness, edit_first_rate, load_problem, select_first_rate, settle
+from support.browser_walk import (
+    await_stillness,
+    edit_first_rate,
+    load_problem,
+    select_first_rate,
+    services_table,
+    settle,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -122,7 +129,7 @@ def test_each_press_of_undo_and_redo_is_a_step_however_quickly_they_come(held):
     page, line = held
     back, again = shortcuts(page)
     undo, redo = (page.get_by_role("button", name=name) for name in ("Undo", "Redo"))
-    rate = page.locator("#glide-cell-3-0").last
+    rate = services_table(page).locator("#glide-cell-3-0").last
     first = rate.text_content()
     for value in ("11", "22", "33"):
         edit_first_rate(page, value)
@@ -144,7 +151,7 @@ def test_each_press_of_undo_and_redo_is_a_step_however_quickly_they_come(held):
 def test_what_was_just_typed_is_undone_though_undo_is_not_drawn_as_possible_yet(held):
     page, line = held
     back, _ = shortcuts(page)
-    rate = page.locator("#glide-cell-3-0").last
+    rate = services_table(page).locator("#glide-cell-3-0").last
     first = rate.text_content()
     late(page, line, partial(edit_first_rate, page, "44"), back)
     expect(page.get_by_role("button", name="Redo")).to_be_enabled()

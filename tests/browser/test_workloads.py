@@ -13,6 +13,7 @@ from support.browser_walk import (
     open_beginning,
     press,
     select_first_rate,
+    services_table,
     settle,
     taken_in,
     unfold,
@@ -117,7 +118,7 @@ def test_edits_typed_one_after_the_other_are_all_kept_and_planned_by_a_press_tha
     edit_first_rate(page, "2200")
     for row, value in enumerate(("111", "222", "333", "444"), start=1):
         # The browser has to follow; what the server does meanwhile is not waited for.
-        expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
+        expect(services_table(page).locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
         page.keyboard.type(value, delay=40)
         expect(page.locator(".gdg-input")).to_have_value(value)
         taken_in(page)
@@ -150,7 +151,7 @@ def test_services_are_called_as_they_were_typed_on_the_plan_and_after_a_reload(p
         page.keyboard.press(key)
         page.wait_for_timeout(100)
     for row, name in enumerate(("写真", "chat encoder")):
-        expect(page.locator(f"#glide-cell-1-{row}[aria-selected=true]").last).to_be_attached()
+        expect(services_table(page).locator(f"#glide-cell-1-{row}[aria-selected=true]").last).to_be_attached()
         page.keyboard.press("Enter")
         editor.fill(name)
         taken_in(page)
@@ -188,7 +189,7 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
         page.keyboard.press(key)
         page.wait_for_timeout(100)
     # What a screen reader is told of the cells is as of the last move.
-    expect(page.locator("#glide-cell-4-1").last).to_have_text("320")
+    expect(services_table(page).locator("#glide-cell-4-1").last).to_have_text("320")
     paste(page, "más thumbs\tresnet50\t50\t200\r\nmore-tags\tvgg16\t60\t250\r\n")
     expect(page.get_by_text("Files and units call 'más thumbs' mas-thumbs")).to_be_visible()
     rows = [cells[:4] for cells in services_of(page)]
@@ -219,7 +220,7 @@ def test_a_wrong_row_is_marked_in_its_place_and_what_is_typed_meanwhile_is_kept(
     settle(page)
     expect_rates(page, [before[0], "", "444.0", *before[3:]])
     look(page, "24-wrong-row")
-    table = page.get_by_test_id("stDataFrame").first.bounding_box()
+    table = services_table(page).bounding_box()
     assert mark.bounding_box()["y"] == pytest.approx(table["y"] + HEAD + ROW, abs=2)
     page.keyboard.press("Alt+z")
     page.keyboard.press("Alt+z")
@@ -241,7 +242,7 @@ def drag_down_by_keys(page):
     select_first_rate(page)
     for row in (1, 2, 3):
         page.keyboard.press("Shift+ArrowDown")
-        expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
+        expect(services_table(page).locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
     page.keyboard.press("Control+d")
 
 
@@ -252,7 +253,7 @@ def drag_down_by_the_corner(page):
     page.keyboard.press("Enter")
     right = page.locator("#portal .gdg-style").bounding_box()["x"]
     select_first_rate(page)
-    bottom = page.get_by_test_id("stDataFrame").first.bounding_box()["y"] + HEAD + ROW
+    bottom = services_table(page).bounding_box()["y"] + HEAD + ROW
     page.mouse.move(right - 3, bottom - 3)
     page.mouse.down()
     page.mouse.move(right - 20, bottom + 1.5 * ROW, steps=10)

@@ -140,16 +140,27 @@ def taken_in(page: Page) -> None:
     page.wait_for_timeout(60)
 
 
+def services_table(page: Page) -> Locator:
+    """
+    Returns the table of the services on the screen Workloads.
+
+    Not the first table of the screen: while that is drawn, the fleet's can be there before it, folded away. A click
+    that has begun with a table that is not visible waits for that one, and never looks for another.
+    """
+    return page.locator(".st-key-marked_workloads").get_by_test_id("stDataFrame")
+
+
 def select_first_rate(page: Page) -> None:
     """Selects the rate of the first service: from its name two columns to the right, wherever they are."""
-    selected = page.locator("#glide-cell-3-0[aria-selected=true]").last
+    table = services_table(page)
+    selected = table.locator("#glide-cell-3-0[aria-selected=true]").last
     for attempt in range(8):
         # A page that is still being drawn takes the focus away, so look whether the cell was selected. Once ends what
         # is typed and once what is selected: a click into a selected cell types into it.
         for _ in range(2):
             page.keyboard.press("Escape")
             page.wait_for_timeout(100 * (attempt + 1))
-        page.get_by_test_id("stDataFrame").first.click(position={"x": 100, "y": 52})
+        table.click(position={"x": 100, "y": 52})
         for _ in range(2):
             page.wait_for_timeout(100 * (attempt + 1))
             page.keyboard.press("ArrowRight")
