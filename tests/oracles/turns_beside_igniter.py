@@ -2,19 +2,21 @@
 The fewest small GPUs under MPS for a few services that take turns and slow each other by iGniter's model.
 
 Every content of every share is tried beside every content of the others, and of these every choice of who runs at once,
-one number at a time; a share may also have one service that runs back to back. Shares no code with the planner.
+one number at a time; by execution a share may also have one service that runs back to back. Shares no code with the
+planner; what turns keep of requests at random is of slot_chain.py.
 """
 
 from functools import cache
 from itertools import combinations_with_replacement, product
 
 from oracles import igniter_scalar
+from oracles.slot_chain import turn_rps
 from oracles.turns_on_instances import undominated
 
 
 def fewest_slowed(problem, profiles, units, clients, most, least=1):
     """
-    Returns how many GPUs carry all by the rule of execution, at most `most`; None: more are needed.
+    Returns how many GPUs carry all by the problem's rule, at most `most`; None: more are needed.
 
     `least`: units of the smallest share.
     """
@@ -80,6 +82,14 @@ def _carried(problem, known, percent, chosen):
     for share, (turns, has_round) in enumerate(chosen):
         total = sum(worst[share, k] for k in range(len(turns)))
         for k, (w, batch) in enumerate(turns):
+            if settings.latency == "percentile":
+                executed = total if settings.turns == "any" else worst[share, k]
+                left_ms = problem.workloads[w].slo_ms - executed
+                own_rps = turn_rps(batch, total, left_ms, settings.quantile) if has_round else 0.0
+                if not own_rps:
+                    return None
+                carried[w] += own_rps
+                continue
             slo_ms = problem.workloads[w].slo_ms * settings.slo_fraction
             if not has_round:
                 late = worst[share, k] > slo_ms * (1 + 1e-9)

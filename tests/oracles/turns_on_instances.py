@@ -3,17 +3,14 @@ The fewest A100s whose partitions serve a few services alone or in turn, by tryi
 
 What a partition can carry of each service is a vector; of two, the greater one in all is enough. GPUs are added one by
 one, each cut in one of the ways that leave no room, until some sum carries everybody. Where services have limits on
-replicas, vectors count them too: upwards to the least, downwards to the greatest. Shares no code with the planner; of
-percentiles it reads the same tables.
+replicas, vectors count them too: upwards to the least, downwards to the greatest. Shares no code with the planner, and
+of turns no table either: what they keep of requests at random is of slot_chain.py.
 """
 
-import math
-from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise, product
-from pathlib import Path
 
-import sliceplan.solver.performance.queueing as queueing
 from oracles.promise_scalar import greatest_rps
+from oracles.slot_chain import turn_rps
 
 CUTS = (("7g.80gb",), ("3g.40gb", "3g.40gb"), ("3g.40gb", *["1g.10gb"] * 4), ("1g.10gb",) * 7)
 """Ways to cut an A100 into these sizes that leave no room for more of them."""
@@ -21,8 +18,6 @@ CUTS = (("7g.80gb",), ("3g.40gb", "3g.40gb"), ("3g.40gb", *["1g.10gb"] * 4), ("1
 WHOLE = "whole"
 
 MEMORY_MIB = {"1g.10gb": 9728, "3g.40gb": 40192, "7g.80gb": 81152, WHOLE: 81920}
-
-TABLE = Path(queueing.__file__).parent / "slot_quantiles.csv"
 
 
 def fewest_gpus(problem, profiles, most):
@@ -136,24 +131,7 @@ def _turn_rps(problem, workload, size, latency_ms, round_ms):
     if settings.latency == "execution":
         in_time = round_ms + executed_ms <= workload.slo_ms * settings.slo_fraction / 0.5 * (1 + 1e-9)
         return 1000 * size / round_ms if in_time else 0.0
-    loads, rows = slot_table()
-    quantile = min(q for q, _ in rows if q >= settings.quantile - 1e-9)
-    batch = max(b for _, b in rows if b <= size)
-    slack = (workload.slo_ms - executed_ms) / round_ms * (1 + 1e-9)
-    load = max((load for load, x in zip(loads, rows[quantile, batch], strict=True) if x <= slack), default=0.0)
-    return 1000 * batch * load / round_ms
-
-
-@cache
-def slot_table():
-    """Returns loads, and by quantile and batch size the slack that each load needs."""
-    head, *lines = TABLE.read_text().splitlines()
-    loads, rows = [float(cell) for cell in head.split(",")[2:]], {}
-    for line in lines:
-        quantile, batch, *known = map(int, line.split(","))
-        slacks = [1.0] * (len(loads) - len(known)) + [one / 1000 if one else math.inf for one in known]
-        rows[quantile / 100_000, batch] = [max(slacks[: i + 1]) for i in range(len(slacks))]
-    return loads, rows
+    return turn_rps(size, round_ms, workload.slo_ms - executed_ms, settings.quantile)
 
 
 def _sums(groups, most):

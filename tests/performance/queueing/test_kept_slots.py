@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles import slot_chain
 
 from sliceplan.solver.performance.queueing.kept_slots import part_late, slot_quantiles
 from sliceplan.solver.performance.queueing.slot_table import greatest_slot_rps, longest_rounds, slot_table
@@ -127,3 +128,18 @@ def test_the_longest_round_carries_the_rate_and_none_beyond_it_does(seed):
     assert (carried(longest * draw.uniform(0.05, 1, size)) >= rate * (1 - 1e-9)).all()
     assert (carried(longest * (1 + 1e-6)) < rate).all()
     assert (longest > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_parts_and_loads_are_those_of_the_definition(seed):
+    """The oracle adds up, of a round, who is executed when (tests/oracles/slot_chain.py)."""
+    draw = np.random.default_rng(100 + seed)
+    for _ in range(4):
+        batch, load, slack = int(draw.integers(1, 13)), float(draw.uniform(0.05, 0.9)), float(1 + draw.random() * 2)
+        assert slot_chain.part_late(batch, load, slack) == pytest.approx(
+            part_late(batch, load, np.array([slack]))[0], abs=1e-7
+        )
+        quantile = float(draw.choice([0.9, 0.95, 0.99]))
+        thousandths = int(slack * 1000)
+        expected = slot_chain.greatest_load(batch, thousandths, quantile)
+        assert looked_up(batch, thousandths / 1000, quantile) == pytest.approx(expected, rel=1e-9)
