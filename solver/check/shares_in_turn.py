@@ -47,7 +47,7 @@ class _Figures:
 def are_judged_here(problem: Problem, gpu: PlannedGpu, known: Sequence[Interference | None]) -> bool:
     """Tells whether shares are judged by this module and not by shares.py; `known`: coefficients of all services."""
     turns = any(partition.duty_cycle_ms is not None for partition in gpu.partitions)
-    return turns or (problem.settings.turns != "none" and any(one is None for one in known))
+    return turns or (problem.settings.turns != "none" and (not known or any(one is None for one in known)))
 
 
 def wrong_shares_in_turn(
@@ -59,11 +59,18 @@ def wrong_shares_in_turn(
     cut: GpuCut | None,
 ) -> Iterator[Violation]:
     """Yields what is wrong with a GPU; arguments as for `wrong_shares`."""
-    found = [wrong for part in gpu.partitions for wrong in _wrong_partition(workloads, gpu, part, profiles)]
-    choices = prod(len(partition.serves) for partition in gpu.partitions)
+    may_be_free = problem.settings.keeps_spares
+    found = [
+        wrong
+        for part in gpu.partitions
+        for wrong in _wrong_partition(workloads, gpu, part, profiles, may_be_free=may_be_free)
+    ]
+    # What is kept free runs nothing, and disturbs nobody.
+    serving = tuple(partition for partition in gpu.partitions if partition.serves)
+    choices = prod(len(partition.serves) for partition in serving)
     if not found and choices > MOST_CHOICES and _all_by_igniter(workloads, gpu, profiles):
         found = [Violation(gpu.id, f"has {choices} choices of who runs at once; at most {MOST_CHOICES} are judged")]
-    if not found and _all_by_igniter(workloads, gpu, profiles):
+    if not found and serving and _all_by_igniter(workloads, gpu, profiles):
         found = list(_not_in_whole_units(gpu, facts))
     if not found:
         found = list(_below_the_smallest(gpu, facts))
@@ -73,8 +80,8 @@ def wrong_shares_in_turn(
     yield from _wrong_totals(problem, workloads, gpu, facts, profiles)
     if cut is not None and (cut.power_demand_w, cut.frequency_mhz) != (None, None):
         yield Violation(gpu.id, "metrics: states power or frequency, which change with the turns; expected null")
-    figures = _figures(workloads, gpu, profiles)
-    for partition in gpu.partitions:
+    figures = _figures(workloads, gpu.model_copy(update={"partitions": serving}), profiles) if serving else {}
+    for partition in serving:
         unknown = False
         for served in partition.serves:
             of_it = figures[id(served)]
@@ -98,10 +105,12 @@ def _wrong_partition(
     gpu: PlannedGpu,
     partition: Partition,
     profiles: Mapping[tuple[str, str], Profile],
+    *,
+    may_be_free: bool,
 ) -> Iterator[Violation]:
     """Yields what must be right before anything can be predicted."""
-    if not partition.serves:
-        yield Violation(gpu.id, "has a share that serves nothing; partitions are kept free on MIG and whole GPUs only")
+    if not partition.serves and not may_be_free:
+        yield Violation(gpu.id, "has a share that serves nothing, but the problem keeps none free")
     if partition.mig_profile is not None or partition.start is not None or partition.sm_percent is None:
         message = "a partition of a GPU under MPS has a share (sm_percent) and no MIG profile or start"
         yield Violation(gpu.id, message)

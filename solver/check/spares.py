@@ -2,7 +2,7 @@
 Verification of partitions that are kept free: every case of trouble is tried, or a sample where there are too many.
 
 Recourse as in exact/mig/spare_capacity.py, whose code is not used here: what runs stays; a free partition of a size
-takes one partition of that size.
+takes one partition of that size. What shares under MPS take over: free_shares.py.
 """
 
 import random
@@ -23,6 +23,7 @@ from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.prediction import predict_batches
+from .free_shares import free_shares, share_rps, unmet_share_losses
 from .latency import OnPartitions, execution_may_take_ms, promised_rps
 from .together import promised_in_turns
 from .violation import RELATIVE, Violation
@@ -31,7 +32,7 @@ MOST_CASES = 2_000
 """Sets of services that are tried; of more, so many are drawn at random, the same at every check."""
 
 Size = tuple[str, str | None]
-"""GPU type and MIG profile; None: the whole GPU."""
+"""GPU type and MIG profile, or a share under MPS; None: the whole GPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +57,14 @@ def wrong_spares(
     settings = problem.settings
     if settings.spare_gpu_loss:
         yield from _unmet_losses(plan)
+        yield from unmet_share_losses(plan)
     if settings.spare_services and settings.spare_rate:
         yield from _unmet_rates(problem, plan, profiles, columns)
 
 
 def _unmet_losses(plan: Plan) -> Iterator[Violation]:
     free = _free(plan)
-    for gpu in plan.gpus:
+    for gpu in (one for one in plan.gpus if one.sharing != "mps"):
         used: Counter[Size] = Counter()
         own: Counter[Size] = Counter()
         for partition in gpu.partitions:
@@ -95,7 +97,8 @@ def _unmet_rates(
     Where what partitions carry is no sum, a service's own and those that come to it count as in weighted turns, which
     better routers keep too; or its own are enough by what they carry together, whatever comes to them.
     """
-    settings, free = problem.settings, _free(plan)
+    settings, shares = problem.settings, free_shares(problem, plan, profiles)
+    free = _free(plan) + shares
     points = _points_of(problem, profiles)
     capacity = _carried(plan)
     in_turns = promised_in_turns(problem, columns)
@@ -106,7 +109,8 @@ def _unmet_rates(
         if missing > 0 and in_turns is not None:
             missing = wanted * (1 - RELATIVE) - float(in_turns[columns.workload == w].sum())
         if missing > 0:
-            rates = ((size, _best_rps(problem, workload, size, points)) for size in free)
+            on_shares = [(one, share_rps(problem, workload, one, profiles)) for one in shares]
+            rates = [(one, _best_rps(problem, workload, one, points)) for one in free if one not in shares] + on_shares
             needs[workload.name] = Need(missing, tuple((size, rate) for size, rate in rates if rate > 0))
     for services in _cases(list(needs), min(settings.spare_services, len(needs))):
         if not all_placed([needs[name] for name in services], free):
@@ -119,7 +123,10 @@ def _unmet_rates(
 
 def _free(plan: Plan) -> Counter[Size]:
     return Counter(
-        (gpu.gpu, partition.mig_profile) for gpu in plan.gpus for partition in gpu.partitions if not partition.serves
+        (gpu.gpu, partition.mig_profile)
+        for gpu in plan.gpus
+        for partition in gpu.partitions
+        if gpu.sharing != "mps" and not partition.serves
     )
 
 

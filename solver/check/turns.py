@@ -189,7 +189,7 @@ def _wrong_promise(
             )
         return
     given = problem.settings.quantile if owner.slo_quantile is None else owner.slo_quantile
-    holds_rps = _percentile_rps(served.batch, round_ms, owner.slo_ms - executed_ms, given)
+    holds_rps = percentile_rps(served.batch, round_ms, owner.slo_ms - executed_ms, given)
     if stated is None or stated > holds_rps * (1 + RELATIVE):
         shown = "null" if stated is None else f"{stated:.6g}"
         message = f"states promised_rps {shown}; what it is promised holds up to {holds_rps:.6g} req/s in this round"
@@ -203,7 +203,7 @@ def _wrong_promise(
         yield Violation(gpu_id, message, owner.name, above)
 
 
-def _percentile_rps(batch: int, round_ms: float, left_ms: float, quantile: float) -> float:
+def percentile_rps(batch: int, round_ms: float, left_ms: float, quantile: float) -> float:
     """Returns the greatest rate at which a quantile is in time; `left_ms`: what an SLO leaves beside execution."""
     table = slot_table()
     q = next(i for i, one in enumerate(table.quantile.tolist()) if one >= quantile - RELATIVE**2)

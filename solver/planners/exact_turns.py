@@ -4,8 +4,8 @@ Turns with a proven bound: on MIG instances, whole GPUs and shares of GPUs under
 Partitions are packed by prices, for any number of services, and the bound is what shares of the partitions' time they
 need at least (exact_plans/of_rounds.py). Of few services under MPS alone contents of shares are columns of an integer
 program (exact_plans/of_contents.py). Many services are planned where nobody is known to slow anybody, or where
-iGniter's model says how (exact/turns/columns/slowed_gpus.py, crowds.py). What there is before a search:
-exact_plans/turns_at_hand.py.
+iGniter's model says how (exact/turns/columns/slowed_gpus.py, crowds.py). What is kept free where GPUs may be shared by
+MPS: exact_plans/shares_kept_free.py; what there is before a search: exact_plans/turns_at_hand.py.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ..performance.resolve import ResolvedProblem
 from .exact_plans.pressed_shares import slowing_models
 from .exact_plans.slowed_shares import is_slowed_by_igniter
 from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares, shared_percent, standby_factor
-from .planner import AtHand, Planner, not_kept_free
+from .planner import AtHand, Planner
 
 MOST_SERVICES = 8
 """Services of which sets are enumerated (exact_plans/of_contents.py)."""
@@ -36,8 +36,6 @@ class ExactTurns(Planner):
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
         under_mps = [entry for entry in resolved.fleet if "mps" in entry.sharing]
-        shared = dict.fromkeys(entry.gpu.name for entry in under_mps)
-        reasons += not_kept_free(resolved, list(shared))
         by_igniter = [entry.gpu.name for entry in under_mps if is_slowed_by_igniter(resolved, entry)]
         tables = [f"{model} on {gpu}" for model, gpu in _known_by_tables(resolved) if gpu in by_igniter]
         if tables:
@@ -57,6 +55,13 @@ class ExactTurns(Planner):
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         # What only some need, and solvers, are loaded here: what is at hand does without.
+        if resolved.problem.settings.keeps_spares and any("mps" in entry.sharing for entry in resolved.fleet):
+            from .exact_plans.shares_kept_free import plan_beside_free_shares
+
+            return plan_beside_free_shares(resolved, self.name, self._plan, time_limit_s=time_limit_s)
+        return self._plan(resolved, time_limit_s)
+
+    def _plan(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         if _is_of_few(resolved):
             from .exact_plans.of_contents import plan_contents
 

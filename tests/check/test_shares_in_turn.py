@@ -222,12 +222,12 @@ def test_a_partition_has_a_share_that_serves_and_no_place_on_a_gpu(change, words
     partition = plan.gpus[0].partitions[0].model_copy(update=change)
     workloads = {one.name: one for one in problem.workloads}
     profiles = {(one.model, GPU): one for one in PROFILES}
-    (said,) = map(str, _wrong_partition(workloads, plan.gpus[0], partition, profiles))
+    (said,) = map(str, _wrong_partition(workloads, plan.gpus[0], partition, profiles, may_be_free=False))
     assert words in said
     in_turn = plan.gpus[0].partitions[1]
-    assert not list(_wrong_partition(workloads, plan.gpus[0], in_turn, profiles))
+    assert not list(_wrong_partition(workloads, plan.gpus[0], in_turn, profiles, may_be_free=False))
     without_a_round = in_turn.model_copy(update={"duty_cycle_ms": None})
-    (said,) = map(str, _wrong_partition(workloads, plan.gpus[0], without_a_round, profiles))
+    (said,) = map(str, _wrong_partition(workloads, plan.gpus[0], without_a_round, profiles, may_be_free=False))
     assert "serves several workloads (first, second)" in said
 
 

@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import igniter_scalar, slot_chain
 from problems.igniter_instances import V100
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check, spares
+from sliceplan.solver.check.free_shares import free_shares, share_rps, unmet_share_losses
 from sliceplan.solver.check.spares import MOST_CASES, Need, OnSize, _best_rps, _cases, _points_of, all_placed
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.profile import merged
 from sliceplan.solver.performance.prediction import predict
 
 GPU = "A100-80GB"
@@ -268,3 +271,76 @@ def test_of_a_percentile_the_best_of_a_size_is_the_most_that_any_point_is_promis
     assert (set(on.slo_ms), set(on.quantile), set(on.rate_rps)) == ({40.0}, {quantile}, {15.0})
     monkeypatch.setattr(spares, "promised_rps", lambda *_: np.zeros(0))
     assert _best_rps(SimpleNamespace(settings=settings), workload, (GPU, None), lambda *_: known) == 0.0
+
+
+def under_mps(*gpus):
+    """Returns a plan of V100s with these shares, each its percent and what it serves; None: free."""
+    served = ANY_PLAN["gpus"][0]["partitions"][0]["serves"][0] | {"workload": "w0", "memory_mib": 9000.0}
+    shared = {"gpu": "V100-SXM2-16GB", "node": None, "index": None, "sharing": "mps"}
+    nothing = {"mig_profile": None, "start": None, "duty_cycle_ms": None}
+    numbered = [
+        shared
+        | {
+            "id": f"V100-SXM2-16GB/{i}",
+            "partitions": [
+                nothing | {"sm_percent": percent, "serves": [served] if serves else []} for percent, serves in shares
+            ],
+        }
+        for i, shares in enumerate(gpus)
+    ]
+    return Plan.model_validate(ANY_PLAN | {"gpus": numbered})
+
+
+SHARED = problem_of(
+    [{"model": "resnet50", "rate_rps": 10, "slo_ms": 200}], fleet=[{"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}],
+    turns="fixed", spare_services=1, spare_rate=0.5,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("gpus", "unmet"),
+    [
+        ([[(60.0, True), (20.0, True)], [(80.0, False)]], 0),
+        ([[(60.0, True), (20.0, True)], [(40.0, False), (40.0, False)]], 0),
+        ([[(60.0, True), (20.0, True)], [(75.0, False)]], 1),
+        ([[(60.0, True)], [(60.0, False), (10.0, True)]], 2),
+        ([[(60.0, True)], [(60.0, True)], [(60.0, False)]], 0),
+    ],
+    ids=["one share", "two shares", "too small", "beside others", "one for any"],
+)
+def test_what_ran_on_a_lost_gpu_under_mps_needs_one_that_serves_nothing(gpus, unmet):
+    assert len(list(unmet_share_losses(under_mps(*gpus)))) == unmet
+
+
+def test_shares_that_are_free_count_where_nobody_slows_those_who_take_them():
+    slowing = merged(shipped_profiles())
+    alone = {key: one.model_copy(update={"interference": None, "neighbours": None}) for key, one in slowing.items()}
+    plan = under_mps([(60.0, False)], [(50.0, False), (50.0, False)], [(30.0, True), (40.0, False)])
+    gpu = "V100-SXM2-16GB"
+    assert free_shares(SHARED, plan, slowing) == {(gpu, "60 %"): 1}
+    # On the last GPU those who are served have 9,000 of its 16,160 MiB, and leave less than the 40 % of a free share.
+    assert free_shares(SHARED, plan, alone) == {(gpu, "60 %"): 1, (gpu, "50 %"): 2, (gpu, "40 %"): 1}
+    assert free_shares(SHARED, under_mps([(30.0, True), (45.0, False)]), alone) == {}
+
+
+def test_what_a_service_carries_on_a_free_share_is_what_it_carries_alone():
+    profiles = merged(shipped_profiles())
+    share, workload = ("V100-SXM2-16GB", "50 %"), SHARED.workloads[0]
+    known = profiles["resnet50", "V100-SXM2-16GB"].interference
+    sizes = range(known.measured.min_batch, known.measured.max_batch + 1)
+    figures = [igniter_scalar.predict(known.gpu, [(known.model, batch, 50.0)])[0] for batch in sizes]
+    best = max(one.throughput_rps for one in figures if one.latency_ms <= 100)
+    assert share_rps(SHARED, workload, share, profiles) == pytest.approx(best)
+    assert share_rps(SHARED, workload.model_copy(update={"gpus": ("A100-80GB",)}), share, profiles) == 0
+    assert share_rps(SHARED, workload.model_copy(update={"memory_mib": 9000.0}), share, profiles) == 0
+    assert share_rps(SHARED, workload.model_copy(update={"model": "nobody"}), share, profiles) == 0
+    at_random = SHARED.model_copy(
+        update={"settings": SHARED.settings.model_copy(update={"latency": "percentile", "quantile": 0.99})}
+    )
+    best = max(
+        slot_chain.turn_rps(batch, one.latency_ms, 200 - one.latency_ms, 0.99)
+        for batch, one in zip(sizes, figures, strict=True)
+        if batch <= 16 and 2 * one.latency_ms <= 200
+    )
+    few = workload.model_copy(update={"batch_sizes": tuple(range(1, 17))})
+    assert share_rps(at_random, few, share, profiles) == pytest.approx(best)

@@ -320,7 +320,7 @@ def test_a_request_may_wait_and_be_executed_for_all_of_its_slo_where_that_is_of_
     [(0.5, 0.4, None), (0.5, 0.5, None), (0.5, 0.75, 0.5), (0.0, 0.75, NOT_AT_ANY_RATE), (0.0, 0.0, None)],
 )
 def test_a_turn_that_gets_more_than_holds_says_by_how_much(monkeypatch, holds_rps, rate_rps, excess):
-    monkeypatch.setattr(turns_module, "_percentile_rps", lambda *_: holds_rps)
+    monkeypatch.setattr(turns_module, "percentile_rps", lambda *_: holds_rps)
     problem = problem_of(WORKLOADS, turns="fixed", latency="percentile")
     served = SimpleNamespace(workload="a", batch=4, promised_rps=holds_rps, rate_rps=rate_rps)
     said = list(_wrong_promise(problem, problem.workloads[0], "x", served, 40.0, 10.0))

@@ -8,6 +8,7 @@ planner; what turns keep of requests at random is of slot_chain.py.
 
 from functools import cache
 from itertools import combinations_with_replacement, product
+from math import ceil
 
 from oracles import igniter_scalar
 from oracles.slot_chain import turn_rps
@@ -34,6 +35,43 @@ def fewest_slowed(problem, profiles, units, clients, most, least=1):
         }
         reached = undominated(list(sums))
     return None
+
+
+def fewest_slowed_with_spares(problem, profiles, units, clients, most):
+    """
+    Returns the fewest where some GPUs keep free what trouble takes, at most `most`; None: more are needed.
+
+    What runs on a GPU moves as a whole to one that serves nothing; a service that needs more has GPUs for itself.
+    """
+    settings = problem.settings
+    needed = [one.rate_rps * (1 + settings.headroom) for one in problem.workloads]
+    raised = [rps * (1 + settings.spare_rate) for rps in needed]
+    grown = [one.model_copy(update={"rate_rps": one.rate_rps * (1 + settings.spare_rate)}) for one in problem.workloads]
+    may_need = problem.model_copy(update={"workloads": tuple(grown)})
+    every = list(carried_by_a_gpu(may_need, profiles, units, clients))
+    known, alone = {profile.model: profile.interference for profile in profiles}, [0.0] * len(needed)
+    for turns, has_round in _contents(problem, known):
+        carried = _carried(problem, known, [100.0], [(turns, has_round)]) if len(turns) == 1 else None
+        if carried is not None:
+            alone = [max(pair) for pair in zip(alone, carried, strict=True)]
+    one_gpu, reached = undominated(every), [tuple(0.0 for _ in needed)]
+    fewest = None
+    for serving in range(most + 1):
+        for row in reached:
+            if all(got >= goal * (1 - 1e-9) for got, goal in zip(row, needed, strict=True)):
+                missing = [max(0.0, want * (1 - 1e-9) - got) for want, got in zip(raised, row, strict=True)]
+                if all(alone[w] or not short for w, short in enumerate(missing)):
+                    takes = sorted((ceil(short / alone[w]) if short else 0 for w, short in enumerate(missing)))
+                    idle = sum(takes[len(takes) - min(settings.spare_services, len(takes)) :])
+                    total = serving + max(idle, int(settings.spare_gpu_loss))
+                    fewest = total if fewest is None else min(fewest, total)
+        sums = {
+            tuple(min(a + b, cap) for a, b, cap in zip(one, other, raised, strict=True))
+            for one in reached
+            for other in one_gpu
+        }
+        reached = undominated(list(sums))
+    return fewest if fewest is not None and fewest <= most else None
 
 
 def carried_by_a_gpu(problem, profiles, units, clients, least=1):

@@ -99,6 +99,14 @@ def best_alone_rps(problem, tables, workload, size, whole_rps):
     return max(rates, default=0.0)
 
 
+def greatest_in_own_round(problem, tables, workload, share):
+    """Returns the most that a service carries that has a share under MPS, and a round on it, for itself."""
+    known = [(point.batch, point.latency_ms, None) for point in _points_on(tables, workload, share)]
+    return max(
+        (_turn_rps(problem, workload, batch, ms, ms) for batch, ms, _ in _with_those_between(known)), default=0.0
+    )
+
+
 def _points_on(tables, workload, size):
     """Lists the points of a service on a size whose memory has room for it."""
     known, memory_mib = 100 if size == WHOLE else size, MEMORY_MIB.get(size, float("inf"))

@@ -82,20 +82,25 @@ def _bound(resolved: ResolvedProblem) -> Bound:
 
 def paid_by_parts(resolved: ResolvedProblem) -> float:
     """Returns what all services pay together at least, USD per hour; inf: some are served nowhere."""
+    return float(paid_by_each(resolved).sum())
+
+
+def paid_by_each(resolved: ResolvedProblem) -> Floats:
+    """Returns what each service pays at least, USD per hour, shape (service,)."""
     # Of a percentile the looser rule: every turn carries all of its batches.
     rule = replace(turn_rule(resolved.problem), quantile=None)
     paid = np.full(len(resolved.required_rps), np.inf)
     for entry in resolved.fleet:
         for part, taken in _taken(resolved, entry, rule):
             paid = np.minimum(paid, entry.price_per_hour * part * taken)
-    return float(paid.sum())
+    return paid
 
 
 def _taken(resolved: ResolvedProblem, entry: FleetType, rule: TurnRule) -> Iterator[tuple[float, Floats]]:
     """Yields of each kind of partition which part of its GPU it is, and how much of its time services need."""
     rate_rps = resolved.required_rps
     for k, part in _parts_of_sizes(resolved, entry).items():
-        slots = _slots(entry, points_of_instances(resolved, k), resolved.capacity_rps[:, k])
+        slots = every_batch(entry, points_of_instances(resolved, k), resolved.capacity_rps[:, k])
         yield part, time_shares(slots, rate_rps, rule)
     if is_slowed_by_igniter(resolved, entry):
         mps = resolved.mps[entry.gpu.name].promising(None)
@@ -104,7 +109,7 @@ def _taken(resolved: ResolvedProblem, entry: FleetType, rule: TurnRule) -> Itera
     elif "mps" in entry.sharing:
         nobody = np.zeros(len(rate_rps))
         for share in measured_shares(resolved, entry):
-            slots = _slots(entry, points_of_share(resolved, entry, share), nobody)
+            slots = every_batch(entry, points_of_share(resolved, entry, share), nobody)
             yield share / shared_percent(resolved), time_shares(slots, rate_rps, rule)
 
 
@@ -121,7 +126,7 @@ def _parts_of_sizes(resolved: ResolvedProblem, entry: FleetType) -> dict[int, fl
     return parts
 
 
-def _slots(entry: FleetType, points: Sequence[Points], alone_rps: Floats) -> Slots:
+def every_batch(entry: FleetType, points: Sequence[Points], alone_rps: Floats) -> Slots:
     """Returns partitions with all batches that there are."""
     shape = len(points), max((len(batch) for batch, _, _ in points), default=0)
     batch, latency_ms = np.ones(shape, dtype=np.int64), np.full(shape, np.inf)

@@ -3,12 +3,16 @@
 from random import Random
 
 import pytest
+from oracles.turns_beside_igniter import fewest_slowed_with_spares
 from oracles.turns_with_spares import fewest_with_spares
 from problems.instance_turn_draws import ON_INSTANCES, WITH_SHARES, small_services, turning_on_instances
 from problems.instances import problem_of
+from problems.mps_draws import small_gpus
+from problems.slowed_turn_draws import slowed_turns
 
 from sliceplan.solver.api import SimulationSettings, check, simulate, solve
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.simulation.arrivals.even import Even
 
@@ -107,8 +111,94 @@ def test_replicas_that_more_rate_would_take_are_said():
     assert "max_replicas of 6 would do" in plan.unserved[0].reason
 
 
-def test_shares_under_mps_are_not_kept_free():
-    problem, profiles = with_free(0, kinds=WITH_SHARES)
-    plan = solve(problem, "exact-turns", profiles=profiles, time_limit_s=5)
-    assert plan.status is Status.REFUSED
-    assert "on MIG and whole GPUs only; the fleet has MPS on A100-80GB" in plan.unserved[0].reason
+@pytest.mark.parametrize("percentile", [False, True])
+def test_of_shares_under_mps_too_no_plan_costs_less_than_the_bound_and_no_plan_less_than_the_best(percentile):
+    """Property: alone and beside instances, with all contents and all free shares."""
+    at_best, there = 0, 0
+    for seed in (2, 3, 5, 7, 9, 11):
+        problem, profiles = with_free(seed, percentile=percentile, kinds=WITH_SHARES)
+        plan = solve(problem, "exact-turns", profiles=profiles, time_limit_s=4)
+        best = fewest_with_spares(problem, profiles, min(MOST, problem.fleet[0].count or MOST))
+        if plan.gpus:
+            assert plan.gpus_used >= (MOST + 1 if best is None and problem.fleet[0].count is None else best or 0), seed
+            assert not check(problem, plan, profiles), seed
+            at_best += plan.gpus_used == best
+        if best is not None:
+            there += 1
+            assert plan.status is not Status.INFEASIBLE, seed
+            assert (plan.bound.gpus or 0) <= best, seed
+    assert at_best >= max(1, there / 2)
+
+
+def test_beside_neighbours_too_no_plan_costs_less_than_the_bound_and_no_plan_less_than_the_best():
+    """Property: by iGniter's model, with all contents of all shares; what is kept free are whole GPUs."""
+    at_best, there = 0, 0
+    for seed in (3, 4, 6, 7, 8, 9, 10, 11):
+        draw = Random(seed)
+        services = draw.choice((0, 1, 2))
+        asked = {
+            "spare_services": services,
+            "spare_rate": draw.choice((0.1, 0.5, 1.0)) if services else 0.0,
+            "spare_gpu_loss": draw.random() < 0.6 or not services,
+        }
+        with small_gpus():
+            problem, profiles, units = slowed_turns(seed, **asked)
+            plan = solve(problem, "exact-turns", profiles=profiles, time_limit_s=2)
+            best = fewest_slowed_with_spares(problem, profiles, units, 4, MOST + 1)
+            if plan.gpus:
+                assert plan.gpus_used >= (MOST + 2 if best is None else best), seed
+                assert not check(problem, plan, profiles), seed
+                at_best += plan.gpus_used == best
+            if best is not None:
+                there += 1
+                assert plan.status is not Status.INFEASIBLE, seed
+                assert (plan.bound.gpus or 0) <= best, seed
+    assert at_best >= max(2, there / 2)
+
+
+def four_services(**settings):
+    """Services on V100s that slow each other, one of them too great for a GPU."""
+    workloads = [
+        {"model": model, "rate_rps": rate, "slo_ms": 150}
+        for model, rate in (("alexnet", 40), ("resnet50", 30), ("vgg19", 400), ("ssd", 10))
+    ]
+    return problem_of(workloads, fleet=[{"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}], turns="fixed", **settings)
+
+
+def test_what_runs_under_mps_moves_as_a_whole_and_its_services_have_the_neighbours_that_they_had():
+    problem = four_services(spare_gpu_loss=True)
+    plan = solve(problem, "exact-turns", time_limit_s=5)
+    alone = solve(four_services(), "exact-turns", time_limit_s=5)
+    assert plan.gpus_used == alone.gpus_used + 1
+    assert "shares_kept_free.py" in plan.bound.method
+    assert not check(problem, plan, shipped_profiles())
+    [free] = [gpu for gpu in plan.gpus if not any(part.serves for part in gpu.partitions)]
+    assert [part.sm_percent for part in free.partitions] == [100.0]
+    lost = next(gpu for gpu in plan.gpus if gpu is not free)
+    had = sum(len(part.serves) for part in lost.partitions)
+    fails = SimulationSettings(arrivals=Even(), seconds=2.0, failures_s={lost.id: 1.0}, takeover_s=0.0)
+    report = simulate(problem, plan, fails)
+    assert all(one.unstable is None for one in report.services)
+    assert f"{had} of {had} lost servers are up again" in " ".join(report.notes)
+    smaller = free.partitions[0].model_copy(update={"sm_percent": 10.0})
+    others = tuple(gpu for gpu in plan.gpus if gpu is not free)
+    damaged = plan.model_copy(update={"gpus": (*others, free.model_copy(update={"partitions": (smaller,)}))})
+    said = [str(one) for one in check(problem, damaged, shipped_profiles())]
+    assert any("no other one serves nothing and keeps that free" in one for one in said)
+
+
+def test_a_service_that_needs_more_takes_a_gpu_that_is_kept_free():
+    problem = four_services(spare_services=1, spare_rate=1.0)
+    plan = solve(problem, "exact-turns", time_limit_s=6)
+    assert not check(problem, plan, shipped_profiles())
+    fewer = tuple(gpu for gpu in plan.gpus if any(part.serves for part in gpu.partitions))
+    if len(fewer) < len(plan.gpus):
+        said = [str(one) for one in check(problem, plan.model_copy(update={"gpus": fewer}), shipped_profiles())]
+        assert any("100% more rate at once, too few are free" in one for one in said)
+
+
+def test_a_share_is_kept_free_only_where_the_problem_asks_for_it():
+    plan = solve(four_services(spare_gpu_loss=True), "exact-turns", time_limit_s=5)
+    problem = four_services()
+    answers = plan.model_copy(update={"problem": reference(problem), "insurance": None})
+    assert any("the problem keeps none free" in str(one) for one in check(problem, answers, shipped_profiles()))
