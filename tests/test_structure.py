@@ -71,7 +71,7 @@ EXACT = {
     "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
     "capacity": {"backends", "mig", "mps", *PROOF},
     "shared_capacity": {"backends", "capacity", "fleet", "mig", "mps", "surroundings"},
-    "replanning": {"backends", "covers", "dual", "fleet", "mig", *PROOF},
+    "replanning": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
 }
 
 # The same below agent/.

@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..analysis.replanning.at_hand import at_hand
+from ..analysis.replanning.running_shares import running_fleet
+from ..analysis.replanning.shares_at_hand import at_hand_beside_shares
 from ..analysis.replanning.trade import Answer
 from ..analysis.replanning.what_runs import in_the_fleet, running_gpus
 from ..formats.profile_files import shipped_profiles
@@ -19,6 +21,7 @@ from ..model.problem import Problem
 from ..model.profile import Profile
 from ..model.replan_report import ReplanReport
 from ..model.transition import Durations, Strategy
+from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable
 from ..runtime.interruption import GRACE_S, best_so_far
@@ -147,15 +150,13 @@ def replan(
     resolved = resolve(problem, known, sources[0])
     resolved = resolved if gap is None else replace(resolved, gap=gap)
     findings = [
-        Finding(sources[0], f"fleet[{i}].sharing", "allows MPS; replanning knows MIG and whole GPUs")
-        for i, entry in enumerate(problem.fleet)
-        if "mps" in entry.sharing
-    ]
-    findings += [
         Finding(sources[0], f"fleet[{i}].cpu", f"is {entry.cpu}; replanning knows GPUs only: solve plans CPUs, too")
         for i, entry in enumerate(problem.fleet)
         if entry.cpu is not None
     ]
+    if resolved.mps and is_by_set(problem.settings):
+        why = f"is {problem.settings.dispatch}; with MPS in the fleet replanning knows weighted turns only"
+        findings.append(Finding(sources[0], "settings.dispatch", why))
     if problem.settings.keeps_spares:
         findings.append(Finding(sources[0], "settings", "keeps partitions free, which replanning does not know"))
     if findings:
@@ -175,6 +176,10 @@ def _traded(
     resolved: ResolvedProblem, running: Plan, move_price: float | None, most_moves: int | None, deadline: float
 ) -> Answer:
     """Returns the plan that trades cost against moved services, not yet finished, and what it trades."""
+    if resolved.mps:
+        return _fewer_when_dealt(
+            resolved, running, *_traded_beside_shares(resolved, running, move_price, most_moves, deadline), deadline
+        )
     runs = running_gpus(resolved, running)
 
     def search() -> Answer:
@@ -185,6 +190,33 @@ def _traded(
 
     without_search = partial(at_hand, resolved, running, runs, move_price=move_price, most_moves=most_moves)
     plan, report = best_so_far(search, without_search, deadline=deadline)
+    return _fewer_when_dealt(resolved, running, plan, report, deadline)
+
+
+def _traded_beside_shares(
+    resolved: ResolvedProblem, running: Plan, move_price: float | None, most_moves: int | None, deadline: float
+) -> Answer:
+    """As `_traded`, before GPUs are dealt anew, on fleets of which GPUs may be shared by MPS."""
+    fleet = running_fleet(resolved, running)
+
+    def search() -> Answer:
+        from ..analysis.replanning.beside_shares import replanned_beside_shares
+
+        left = deadline - time.monotonic()
+        return replanned_beside_shares(
+            resolved, running, fleet, move_price=move_price, most_moves=most_moves, time_limit_s=left
+        )
+
+    without_search = partial(
+        at_hand_beside_shares, resolved, running, fleet, move_price=move_price, most_moves=most_moves
+    )
+    return best_so_far(search, without_search, deadline=deadline)
+
+
+def _fewer_when_dealt(
+    resolved: ResolvedProblem, running: Plan, plan: Plan, report: ReplanReport, deadline: float
+) -> Answer:
+    """Returns the answer with its GPUs dealt to those that run once more, where that moves fewer services."""
     # Dealing has no time after a search that was given up, which has come later. And it could give what moves a GPU
     # that the fleet no longer has.
     has_time = time.monotonic() < deadline + GRACE_S

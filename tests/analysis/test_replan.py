@@ -159,15 +159,17 @@ def test_what_cannot_be_replanned_is_refused_with_every_reason():
         [{"model": "resnet50", "rate_rps": 500, "slo_ms": 200}],
         fleet=[{"gpu": "A100-80GB"}, {"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}],
         spare_gpu_loss=True,
+        latency="percentile",
+        dispatch="central",
     )
     with pytest.raises(InputError) as refused:
         replan(after, running)
-    assert "fleet[1].sharing allows MPS" in str(refused.value)
+    assert "settings.dispatch is central; with MPS in the fleet replanning knows weighted turns" in str(refused.value)
     assert "keeps partitions free" in str(refused.value)
 
 
 def test_a_problem_with_standby_processes_is_replanned():
-    """They are a matter of GPUs under MPS, of which replanning has none; what they add is not known."""
+    """They are a matter of GPUs under MPS, of which the plan has none; what they add is not known."""
     problem = problem_of([{"model": "bert", "rate_rps": 10, "slo_ms": 500}], shadow_percent=10)
     plan, _ = replan(problem, solve(problem))
     assert plan.shadow.percent == 10

@@ -40,14 +40,20 @@ def test_a_cheapest_plan_has_nothing_to_win():
 
 
 def test_where_replanning_knows_no_way_the_plan_made_anew_is_compared():
+    problem = example_problems()["cpus"]
+    running = solve(problem, "exact")
+    report = defragmentation(problem, running.model_copy(update={"cost_per_hour": 100.0}))
+    assert "replanning knows GPUs only" in report.note
+
+
+def test_moves_win_on_gpus_that_are_shared_too():
     problem = example_problems()["mixed"]
     running = solve(problem, "exact-pulp")
-    report = defragmentation(problem, running)
-    assert report.note == "allows MPS; replanning knows MIG and whole GPUs"
-    (anew,) = report.steps
-    assert anew.most_moves is None
-    assert anew.plan.cost_per_hour < running.cost_per_hour
-    assert anew.moved == anew.transition.disturbed.services
+    report = defragmentation(problem, running, moves=(0, 4), time_limit_s=12)
+    costs = [running.cost_per_hour, *(step.plan.cost_per_hour for step in report.steps if step.plan)]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < running.cost_per_hour
+    assert all(set(step.moved) == set(step.transition.disturbed.services) for step in report.steps if step.transition)
 
 
 def test_a_service_that_may_not_stay_must_be_moved():

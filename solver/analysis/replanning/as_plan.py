@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...allocation.allocated import CutGpu, Segment
+from ...allocation.allocated import AllocatedGpu, CutGpu, Segment
 from ...allocation.assembly import UNKNOWN_BOUND, assemble
 from ...exact.replanning.running import KeptGpu, Replanning, RunningPartition, run_by
 from ...model.objective import COST
@@ -28,8 +28,8 @@ def plan_of(
     decided = list(_decided(resolved, known, answer))
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
     decided.sort(key=lambda entry: order[entry[0].gpu])  # as `assemble` does
-    cut = [one for one, _ in decided]
-    plan = assemble(resolved, cut, planner=NAME, bound=UNKNOWN_BOUND, search=search)
+    gpus_of = [one for one, _ in decided]
+    plan = assemble(resolved, gpus_of, planner=NAME, bound=UNKNOWN_BOUND, search=search)
     numbers = [number for _, number in decided]
     there = [gpu for gpu in running.gpus if in_the_fleet(resolved.problem, gpu)]
     gpus = _with_their_names(running, there, known, plan.gpus, numbers)
@@ -44,8 +44,11 @@ def plan_of(
     return plan.model_copy(update=update)
 
 
-def _decided(resolved: ResolvedProblem, known: Running, answer: Replanning) -> Iterator[tuple[CutGpu, int | None]]:
+def _decided(
+    resolved: ResolvedProblem, known: Running, answer: Replanning
+) -> Iterator[tuple[AllocatedGpu, int | None]]:
     """Yields the GPUs of the new plan, each with the number of the running GPU that it is; None: another one."""
+    yield from answer.placed
     waiting: defaultdict[tuple[str, str], deque[Segment]] = defaultdict(deque)
     for (w, k), times in sorted((answer.partitions or {}).items()):
         size = resolved.sizes[k]

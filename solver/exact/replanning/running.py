@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...allocation.allocated import AllocatedGpu
 from ...model.geometry import Layout
 from ...performance.operating_points import OperatingPoints
 from ..mig.patterns import Pattern
@@ -65,6 +66,9 @@ class Replanning:
     patterns: tuple[tuple[Pattern, int], ...] | None
     partitions: dict[tuple[int, int], int] | None
     """New partitions by workload and size."""
+    placed: tuple[tuple[AllocatedGpu, int | None], ...] = ()
+    """GPUs whose contents are settled, beside all these: each with the number of the running GPU that it is; None:
+    another one."""
 
 
 def run_by(partitions: Sequence[RunningPartition]) -> OperatingPoints:

@@ -233,11 +233,22 @@ def test_few_moves_have_their_price_and_become_the_next_plan(page):
 
 
 def test_a_fleet_that_replanning_does_not_know_is_refused_in_words():
+    shared = example_problems()["igniter"]
+    routed = shared.settings.model_copy(update={"latency": "percentile", "dispatch": "central", "mps_rules": "free"})
+    session = session_with(shared.model_copy(update={"settings": routed}))
+    session.running = Answer(shared, shipped_plan("igniter"))
+    page = press(screen("transition", session), "replan")
+    assert not page.exception
+    assert "replanning knows weighted turns only" in texts(page.error)
+
+
+def test_few_moves_on_gpus_that_are_shared_are_found():
     session = session_with("igniter")
     session.running = Answer(session.problem, shipped_plan("igniter"))
     page = press(screen("transition", session), "replan")
     assert not page.exception
-    assert "replanning knows MIG and whole GPUs" in texts(page.error)
+    assert not page.error
+    assert session.results["replan"].value.report.moved == ()
 
 
 def test_a_long_transition_is_compared_when_asked(page, monkeypatch):
