@@ -235,9 +235,12 @@ def test_a_service_without_a_profile_of_the_gpu_is_named_and_each_other_of_its_s
     problem, plan = planned()
     workloads = {one.name: one for one in problem.workloads}
     in_turn = plan.gpus[0].partitions[1]
-    said = [str(one) for one in _wrong_partition(workloads, plan.gpus[0], in_turn, {("second", GPU): PROFILES[2]})]
+    said = [
+        str(one)
+        for one in _wrong_partition(workloads, plan.gpus[0], in_turn, {("second", GPU): PROFILES[2]}, may_be_free=False)
+    ]
     assert said == [f"{GPU}/0 first: no profile of first is known for {GPU}"]
-    said = [str(one) for one in _wrong_partition(workloads, plan.gpus[0], in_turn, {})]
+    said = [str(one) for one in _wrong_partition(workloads, plan.gpus[0], in_turn, {}, may_be_free=False)]
     assert said == [f"{GPU}/0 {name}: no profile of {name} is known for {GPU}" for name in ("first", "second")]
 
 
