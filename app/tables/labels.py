@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sliceplan.solver.wording.sharing_words import words_for_names
 
 from .names import IN_FILES
-from .pasted import Table
+from .pasted_header import Table
 
 
 @dataclass(frozen=True)

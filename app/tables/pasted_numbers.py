@@ -46,6 +46,29 @@ def number_of(cell: str, mark: str | None, units: Mapping[str, float]) -> float:
     UnreadableNumberError
         If it is no number, could be two, or has another unit than the column's.
     """
+    value, unit = _number(cell, mark, units)
+    if units.get(unit, 1) != 1:
+        own = next(name for name, factor in units.items() if factor == 1)
+        raise UnreadableNumberError(f"is {_shown(cell)}; this column is in {own}: write {value * units[unit]:.12g}")
+    return value
+
+
+def converted(cell: str, mark: str | None, units: Mapping[str, float], factor: float) -> float:
+    """
+    Reads a number as `number_of` does, in the column's own unit whatever unit it is in.
+
+    Parameters
+    ----------
+    factor
+        How many of the column's own a number is that has no unit behind it.
+    """
+    value, unit = _number(cell, mark, units)
+    found = units[unit] if unit else factor
+    return value if found == 1 else float(f"{value * found:.12g}")
+
+
+def _number(cell: str, mark: str | None, units: Mapping[str, float]) -> tuple[float, str]:
+    """Returns a number and the unit behind it, which is one of `units` or empty."""
     text = SPACES.sub("", cell)
     found = NUMBER.fullmatch(text)
     if found is None or found[1] not in ("", "$", "€", "£", "USD"):
@@ -54,15 +77,11 @@ def number_of(cell: str, mark: str | None, units: Mapping[str, float]) -> float:
         raise UnreadableNumberError(f"is {_shown(cell)}; expected US dollars")
     digits, unit = found[2], found[3].casefold()
     value = _value(cell, digits, mark)
-    if unit:
-        if unit not in units:
-            expected = next((name for name, factor in units.items() if factor == 1), None)
-            right = f"a number, in {expected}" if expected else "a number without a unit"
-            raise UnreadableNumberError(f"is {_shown(cell)}; expected {right}")
-        if units[unit] != 1:
-            own = next(name for name, factor in units.items() if factor == 1)
-            raise UnreadableNumberError(f"is {_shown(cell)}; this column is in {own}: write {value * units[unit]:.12g}")
-    return value
+    if unit and unit not in units:
+        expected = next((name for name, factor in units.items() if factor == 1), None)
+        right = f"a number, in {expected}" if expected else "a number without a unit"
+        raise UnreadableNumberError(f"is {_shown(cell)}; expected {right}")
+    return value, unit
 
 
 def _value(cell: str, digits: str, mark: str | None) -> float:

@@ -6,6 +6,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 from support.browser_walk import go, press, settle
+from support.for_everyone import breaches
 
 pytestmark = pytest.mark.browser
 
@@ -59,6 +60,22 @@ def test_the_doors_lead_to_an_example_and_to_what_if(tab, address):
     settle(tab)
     expect(tab.get_by_test_id("stSidebar").get_by_text("igniter", exact=True)).to_be_visible()
     expect(tab.get_by_text("What to rent:")).to_be_visible()
+
+
+def test_a_table_as_it_is_needs_no_new_names_and_no_sums(tab, address, axe):
+    tab.goto(address)
+    press(tab, "Plan my services")
+    dialog = tab.get_by_role("dialog")
+    cells = dialog.get_by_role("textbox", name="Rows from a spreadsheet")
+    cells.fill("Service name,Model,Peak QPS,p99 latency target\nsearch,resnet50,120,0.2s\nphotos,vgg16,80,250ms")
+    cells.press("Control+Enter")
+    expect(dialog.get_by_text("'Peak QPS' is taken as Rate (req/s).")).to_be_visible()
+    dialog.get_by_text("Which column is what").click()
+    expect(dialog.get_by_role("combobox", name="Rate", exact=True)).to_have_value("Peak QPS")
+    assert breaches(tab, axe, "light") == []
+    dialog.get_by_role("button", name="Plan 2 services").click()
+    expect(tab.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(tab.get_by_role("heading", name=re.compile(r"GPUs?, \$.* per hour"))).to_have_count(1)
 
 
 def test_a_second_table_of_other_services_leaves_the_first_one_its_name_and_is_not_set_against_it(tab, address):

@@ -69,9 +69,9 @@ def expect_rates(page, expected):
 def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo_brings_that_back(page):
     press(page, "Paste services")
     cells = dialog(page).get_by_role("textbox", name="Cells")
-    cells.fill("service\tmodel\tslo (s)\trps\nshop\tvgg16\t0.2\t1,234")
+    cells.fill("service\tmodel\tslo (weeks)\trps\nshop\tvgg16\t0.2\t1,234")
     cells.press("Control+Enter")
-    expect(dialog(page).get_by_text("multiply by 1000 and call it slo_ms")).to_be_visible()
+    expect(dialog(page).get_by_text("is in weeks; expected ms")).to_be_visible()
     cells.fill("service;model;slo (ms);rps\nshop;vgg-16;200;50,5\nother;resnet50;100 ms;1.000")
     cells.press("Control+Enter")
     expect(dialog(page).get_by_text("1 row of this table must be looked at")).to_be_visible()

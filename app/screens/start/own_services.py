@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from sliceplan.app.session.column_choices import is_open
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import stated, wrong_in
@@ -20,6 +21,7 @@ from sliceplan.app.tables.labels import LABELS, in_words, texts_of
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.app.widgets.actions import ask, solve_now
+from sliceplan.app.widgets.column_choice import choose_columns
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import heads_of, show_table
@@ -34,9 +36,6 @@ from .unknown_models import choose_for_unknown
 SAMPLE = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
 
 NAME = "my-services"
-
-NEEDED = ("name", "model", "rate_rps", "slo_ms")
-"""Columns without which there is no service."""
 
 MOST_SHOWN = 8
 """Things to put right that are listed."""
@@ -65,7 +64,7 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
         placeholder=SAMPLE,
         help="Read when you leave the field, or press Ctrl+Enter.",
     )
-    units = "Rates in requests per second, SLOs in milliseconds"
+    units = "Rates in requests per second and SLOs in milliseconds, unless the table says otherwise"
     st.caption(literal(f"{units}. Models known on {gpu}: {', '.join(models)}."))
     # What comes of it stands above the file's place: below, a phone or a laptop would not show it.
     answer = st.container()
@@ -98,22 +97,24 @@ def _show_read(session: Session, gpu: str, known: Sequence[ModelFacts], text: st
     if not text.strip():
         return
     read = read_table(text, "workloads", {"model": models})
+    if is_open(read.header):
+        read = read_table(text, "workloads", {"model": models}, choose_columns(read.header, "own"))
     wrong = [
-        *read.problems,
+        *(in_words(problem) for problem in read.problems),
         *(f"row {i + 1}: {in_words(mark, 'workloads')}" for i, mark in enumerate(read.marks) if mark),
     ]
     if wrong:
         _say_wrong(wrong)
         return
-    if missing := [LABELS["workloads"][name].text for name in NEEDED if name not in read.columns]:
-        _say_wrong([f"no column for {' or '.join(missing)} was found; the example above has all that are needed"])
+    if missing := [LABELS["workloads"][name].text for name in read.header.missing]:
+        _say_wrong([f"no column for {' or '.join(missing)} was found; choose it above"])
         return
     found = choose_for_unknown(session, gpu, models, read.rows)
     if found is not None:
         rows, stand_ins = found
         _offer_rows(session, gpu, known, rows, stand_ins=stand_ins)
         for note in read.notes:
-            st.caption(literal(sentence(note)))
+            st.caption(literal(sentence(in_words(note))))
         if len(rows) > MOST_SHOWN:
             st.caption(f"As they were read, the first {MOST_SHOWN} of {len(rows):,}; all of them are planned:")
         show_table(rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))

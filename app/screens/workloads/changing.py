@@ -12,7 +12,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import free_name
 from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.names import IN_FILES
-from sliceplan.app.tables.pasted import Table
+from sliceplan.app.tables.pasted_header import Table
 from sliceplan.app.tables.problem import FLOATS, INTEGERS, typed
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.texts import literal

@@ -27,7 +27,7 @@ from sliceplan.app.tables.edits import rows_in_editor, with_edits
 from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES, called_otherwise, told
-from sliceplan.app.tables.pasted import Table
+from sliceplan.app.tables.pasted_header import Table
 from sliceplan.app.tables.problem import INTEGERS, marks_in
 from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.model.base import LONGEST_NAME, NAME_PATTERN, Name

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from sliceplan.app.tables.labels import in_words, texts_of
-from sliceplan.app.tables.pasted import Table
+from sliceplan.app.tables.pasted_header import Table
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.tables import heads_of, show_table
 

@@ -7,14 +7,17 @@ from typing import Any, get_args
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.session.column_choices import is_open
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import found_in, state
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
-from sliceplan.app.tables.labels import texts_of
-from sliceplan.app.tables.pasted import Table, read_table
+from sliceplan.app.tables.labels import in_words, texts_of
+from sliceplan.app.tables.pasted import read_table
+from sliceplan.app.tables.pasted_header import Table
 from sliceplan.app.tables.problem import marks_of, typed
+from sliceplan.app.widgets.column_choice import choose_columns
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.tables import heads_of, show_table
 from sliceplan.app.widgets.texts import literal, sentence
@@ -48,7 +51,7 @@ def _paste_table(session: Session, table: Table) -> None:
     st.caption(
         "Copy cells in your spreadsheet, with their column names, and paste them here, or choose a CSV file. Columns "
         "may be in any order. Usual names such as *service*, *rps*, *qps*, *slo*, *latency* are understood; "
-        "latencies are in milliseconds, rates in requests per second."
+        "latencies are in milliseconds and rates in requests per second, unless the table says otherwise."
     )
     text = st.text_area("Cells", key=f"pasted_{table}", height=160, placeholder=SAMPLES[table])
     file = st.file_uploader(
@@ -68,12 +71,14 @@ def _paste_table(session: Session, table: Table) -> None:
         st.info("You will see how it was read before anything changes.")
         return
     read = read_table(text, table, _known(session))
+    if table == "workloads" and is_open(read.header):
+        read = read_table(text, table, _known(session), choose_columns(read.header, "pasted"))
     for problem in read.problems:
-        st.error(literal(problem))
+        st.error(literal(in_words(problem)))
     if read.problems:
         return
     for note in read.notes:
-        st.caption(literal(sentence(note)))
+        st.caption(literal(sentence(in_words(note))))
     old: pd.DataFrame = getattr(session.tables, table)
     replaced = _with(session.tables, table, read.rows)
     marks = marks_of(found_in(session, replaced), table, len(read.rows)) if read.is_right else read.marks

@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from sliceplan.app.tables.labels import in_words
-from sliceplan.app.tables.pasted import Table
+from sliceplan.app.tables.pasted_header import Table
 from sliceplan.solver.model.errors import printable
 
 

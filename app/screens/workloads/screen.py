@@ -14,7 +14,8 @@ from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.outline import fleet_in_words, promise_in_outline
-from sliceplan.app.tables.pasted import Table, csv_text
+from sliceplan.app.tables.pasted import csv_text
+from sliceplan.app.tables.pasted_header import Table
 from sliceplan.app.tables.problem import MARK, elsewhere, marks_in
 from sliceplan.app.widgets.actions import offer_solve_beside, offer_solve_on_a_phone
 from sliceplan.app.widgets.estimating import offer_estimates

@@ -39,6 +39,44 @@ def test_usual_names_of_columns_make_services():
     assert page.button(key="own_plan").label == "Plan this service"
 
 
+OWN = "Service name\tModel\tPeak QPS\tp99 latency target\na\tvgg16\t50\t0.2s"
+
+
+def column_keys(cells):
+    """Returns the keys of the choices of columns for a table, by column."""
+    first = tuple(cells.split("\n")[0].split("\t"))
+    return {name: f"own_{abs(hash(first)):x}_{name}" for name in ("name", "model", "rate_rps", "slo_ms")}
+
+
+def test_a_table_with_names_of_its_own_is_planned_and_can_be_read_otherwise():
+    page, keys = asked(OWN), column_keys(OWN)
+    assert not page.exception
+    assert not page.error
+    assert "'Peak QPS' is taken as Rate (req/s)." in texts(page.caption)
+    assert page.button(key="own_plan").label == "Plan this service"
+    assert [page.selectbox(key=key).value for key in keys.values()] == OWN.split("\n")[0].split("\t")
+    assert page.selectbox(key=f"{keys['slo_ms']}_unit").value == "ms"
+    page = asked(OWN, **{keys["slo_ms"]: "(none)"})
+    assert "no column for SLO (ms) was found; choose it above" in texts(page.error)
+
+
+def test_a_table_of_foreign_names_is_read_as_it_is_chosen_to_be():
+    foreign = "Dienst\tNetz\tLast\tGrenze\na\tvgg16\t3000\t0.2"
+    assert "the first line names no columns" in texts(asked(foreign).error)
+    keys = column_keys(foreign)
+    chosen = dict(zip(keys.values(), ("Dienst", "Netz", "Last", "Grenze"), strict=True))
+    units = {f"{keys['rate_rps']}_unit": "rpm", f"{keys['slo_ms']}_unit": "s"}
+    page = asked(foreign, **chosen, **units)
+    assert not page.error
+    assert page.button(key="own_plan").label == "Plan this service"
+    assert "'Last' is converted to requests per second" in texts(page.caption)
+
+
+def test_of_rows_without_names_no_column_is_asked_for():
+    rows = "a\tvgg16\t50\t200\nb\tvgg16\t50\t200"
+    assert not {one.key for one in asked(rows).selectbox} & set(column_keys(rows).values())
+
+
 def test_rows_that_are_not_shown_are_counted():
     for services in (8, 12):
         page = asked("\n".join(["service\tmodel\trps\tslo", *(f"s{i}\tvgg16\t50\t200" for i in range(services))]))

@@ -6,7 +6,8 @@ from typing import get_args
 import pytest
 
 from sliceplan.app.tables.labels import LABELS, SETTINGS, in_words, settings_in_words
-from sliceplan.app.tables.pasted import COLUMNS, read_table
+from sliceplan.app.tables.pasted import read_table
+from sliceplan.app.tables.pasted_header import COLUMNS
 from sliceplan.solver.model.problem import Settings
 
 EVERY = [*SETTINGS.values(), *(label for labels in LABELS.values() for label in labels.values())]

@@ -5,6 +5,7 @@ import pytest
 
 from sliceplan.app.session.session import tables_of
 from sliceplan.app.tables.pasted import csv_text, read_table
+from sliceplan.app.tables.pasted_header import Choice
 from sliceplan.solver.formats.problem_files import example_problems
 
 
@@ -88,23 +89,88 @@ def test_the_separator_decides_where_nothing_else_does():
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "cell", "value", "note"),
     [
-        ("slo (s)", "is in s; expected ms: multiply by 1000 and call it slo_ms"),
-        ("slo_s", "is in s; expected ms: multiply by 1000"),
-        ("latency [us]", "is in us; expected ms: divide by 1000"),
-        ("rate [rpm]", "is in rpm; expected rps: divide by 60 and call it rate_rps"),
-        ("memory (GiB)", "is in gib; expected mib: multiply by 1024"),
-        ("slo (fortnights)", "is in fortnights; expected ms: call it slo_ms"),
+        ("slo (s)", "0.3", ("slo_ms", 300.0), "'slo (s)' is converted to milliseconds"),
+        ("slo_s", "0.07", ("slo_ms", 70.0), "'slo_s' is converted to milliseconds"),
+        ("latency [us]", "1500", ("slo_ms", 1.5), "'latency [us]' is converted"),
+        ("rate [rpm]", "90", ("rate_rps", 1.5), "'rate [rpm]' is converted to requests per second"),
+        ("requests per hour", "7200", ("rate_rps", 2.0), "'requests per hour' is converted"),
+        ("memory (GiB)", "2", ("memory_mib", 2048.0), "'memory (GiB)' is converted to MiB"),
+        ("slo (s)", "250 ms", ("slo_ms", 250.0), "is converted"),
+        ("slo (p99, ms)", "250", ("slo_ms", 250.0), ""),
+        ("latency (p99)", "250", ("slo_ms", 250.0), ""),
     ],
 )
-def test_a_header_in_another_unit_is_refused_with_what_would_be_right(header, said):
-    assert said in problem(f"name\tmodel\t{header}\na\tvgg16\t1")
+def test_a_column_in_another_unit_is_converted_and_said(header, cell, value, note):
+    read = read_table(f"name\tmodel\t{header}\na\tvgg16\t{cell}", "workloads")
+    assert read.is_right
+    assert read.rows.loc[0, value[0]] == value[1]
+    assert note in " ".join(read.notes)
+    assert bool(read.notes) == bool(note)
 
 
-def test_a_cell_in_another_unit_is_refused_with_what_would_be_right():
-    assert "slo_ms is '0.2 s'; this column is in ms: write 200" in mark("name,slo\na,0.2 s")
+def test_a_column_in_an_unknown_unit_is_refused_with_what_would_be_right():
+    assert "is in fortnights; expected ms: call it slo_ms" in problem("name\tmodel\tslo (fortnights)\na\tvgg16\t1")
+
+
+def test_a_cell_in_another_unit_is_converted_and_one_in_none_that_is_known_is_refused():
+    assert first("name,slo,rate\na,0.2 s,120 rpm") == {"name": "a", "slo_ms": 200.0, "rate_rps": 2.0}
+    assert "slo_ms is '3 days'; expected a number, in ms" in mark("name,slo\na,3 days")
     assert "price_per_hour is '€3'; expected US dollars" in mark("gpu,price\nL4,€3", "fleet")
+
+
+OWN = "Service name,Model,Peak QPS,p99 latency target,Team\na,vgg16,50,0.3s,blue"
+
+
+def test_a_word_of_a_name_is_enough_for_what_services_need_and_is_said():
+    assert first(OWN) == SERVICE
+    assert first("Service;Model;Max requests per minute;timeout SLO s\na;vgg16;3000;0,3") == SERVICE
+    read = read_table(OWN, "workloads")
+    assert read.header.guessed == ("rate_rps", "slo_ms")
+    assert "'Peak QPS' is taken as rate_rps" in read.notes
+    assert "no column here is called 'Team'; it is left out" in read.notes
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "name,model,rps,avg latency",
+        "name,model,rps,measured latency of today",
+        "name,model,rps,latency of images,latency of texts",
+        "name,model,rps,timeouts",
+        "name,model,rps,things",
+    ],
+)
+def test_nothing_is_guessed_of_a_name_that_may_mean_something_else(header):
+    read = read_table(f"{header}\n{','.join('1' for _ in header.split(','))}", "workloads")
+    assert read.header.missing == ("slo_ms",)
+    assert read.header.guessed == ()
+
+
+def test_a_column_is_where_it_is_chosen_to_be_in_the_unit_that_is_chosen():
+    text = "Dienst,Netz,Last,Grenze\na,vgg16,3000,0.3"
+    assert "the first line names no columns" in problem(text)
+    chosen = {
+        "name": Choice("Dienst"),
+        "model": Choice("Netz"),
+        "rate_rps": Choice("Last", "rpm"),
+        "slo_ms": Choice("Grenze", "s"),
+    }
+    read = read_table(text, "workloads", chosen=chosen)
+    assert read.is_right
+    assert read.rows.loc[0, ["name", "model", "rate_rps", "slo_ms"]].to_dict() == SERVICE
+    assert read.header.cell_of("slo_ms") == "Grenze"
+    assert read.header.unit_of("rate_rps") == "rpm"
+
+
+def test_one_of_two_columns_that_are_called_alike_is_chosen_and_the_other_left_out():
+    text = "name,model,rps,latency,slo\na,vgg16,50,7,300"
+    assert "two columns are slo_ms" in problem(text)
+    read = read_table(text, "workloads", chosen={"slo_ms": Choice("slo")})
+    assert read.rows.loc[0, "slo_ms"] == 300
+    assert "'latency'; it is left out" in " ".join(read.notes)
+    assert read_table(text, "workloads", chosen={"slo_ms": Choice("")}).header.missing == ("slo_ms",)
 
 
 @pytest.mark.parametrize("cell", ["many", "1-2", "1..2", "12,34.5,6", "--"])
