@@ -31,7 +31,10 @@ def _fits(schedule: Schedule, piece: Piece, let: Gpulet) -> bool:
     services = schedule.services
     if not schedule.has_room(piece.service, let):
         return False
-    if schedule.beside_ms(piece.service, piece.batch, let) + piece.cycle_ms > services.slo_ms[piece.service]:
+    time_ms = schedule.beside_ms(piece.service, piece.batch, let)
+    if let.share == 100 and schedule.cuts and not schedule.defects.whole_slo:
+        time_ms = services.latency_ms[piece.service][piece.share][piece.batch]
+    if time_ms + piece.cycle_ms > services.slo_ms[piece.service]:
         return False
     if let.share == 100:
         return True
@@ -77,8 +80,11 @@ def allocate_fit(schedule: Schedule, service: int, pieces: Sequence[Piece]) -> b
                 return False
             piece = changed
         schedule.cut(let, piece.share)
+        restore = schedule.restored(let.gpu)
         let.put(Task(service, piece.batch, piece.rate_rps), piece.cycle_ms, piece.occupancy)
         if schedule.interferes and not adjusted(schedule, schedule.gpus[let.gpu], charge=service):
+            if not schedule.defects.lowered:
+                restore()
             return False
         schedule.left_rps[service] = trunc(schedule.left_rps[service] - piece.carries_rps)
     return not schedule.is_left(service)

@@ -1,7 +1,8 @@
 """A service's second attempt on whatever is empty, merging its residues, and turns beside others (gpu-lets' source)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from math import trunc
 
 from .repairs import adjusted
@@ -38,7 +39,8 @@ def readjust(schedule: Schedule, service: int, pieces: Pieces) -> None:
         if batch == 0:
             return
         cycle = 1000 * batch / rate
-        _put(schedule, let, Task(service, batch, rate), cycle, latency(batch) / cycle)
+        if latency(batch) <= cycle or schedule.defects.overload:
+            _put(schedule, let, Task(service, batch, rate), cycle, latency(batch) / cycle)
 
 
 def _opened(schedule: Schedule, service: int, let: Gpulet, pieces: Pieces) -> int | None:
@@ -55,9 +57,13 @@ def _opened(schedule: Schedule, service: int, let: Gpulet, pieces: Pieces) -> in
 
 def _put(schedule: Schedule, let: Gpulet, task: Task, cycle_ms: float, occupancy: float) -> None:
     """Puts a service on a gpu-let, and takes it off again if the neighbours cannot bear it."""
+    restore = schedule.restored(let.gpu)
     let.put(task, cycle_ms, occupancy)
-    if schedule.interferes and not adjusted(schedule, schedule.gpus[let.gpu], charge=None):
+    charge = None if schedule.defects.uncharged else task.service
+    if schedule.interferes and not adjusted(schedule, schedule.gpus[let.gpu], charge):
         let.clear()
+        if not schedule.defects.lowered:
+            restore()
         return
     schedule.left_rps[task.service] = trunc(schedule.left_rps[task.service] - 1000 * task.batch / let.cycle_ms)
 
@@ -77,9 +83,13 @@ def merge(schedule: Schedule, service: int) -> bool:
     throughput, share = min((schedule.saturated[service][let.share][1], let.share) for let in residues)
     if (len(residues) == 1 and rate < schedule.defects.remainder_rps) or throughput < rate:
         return enough
+    restored = [schedule.restored(gpu) for gpu in {let.gpu for let in residues}]
     for let in residues:
         let.clear()
-    _gather(schedule, service, share, rate)
+    if not _gather(schedule, service, share, rate) and not schedule.defects.lost_residue:
+        for restore in restored:
+            restore()
+        return enough
     if schedule.left_rps[service] > schedule.defects.remainder_rps:
         return False
     if schedule.cuts:
@@ -90,8 +100,8 @@ def merge(schedule: Schedule, service: int) -> bool:
     return True
 
 
-def _gather(schedule: Schedule, service: int, share: float, rate_rps: float) -> None:
-    """Puts a rate on the first empty gpu-let of a share; where there is none, the residue is lost, as published."""
+def _gather(schedule: Schedule, service: int, share: float, rate_rps: float) -> bool:
+    """Puts a rate on the first empty gpu-let of a share; whether there is one. As published, else it is lost."""
     for let in schedule.empty():
         if let.share != share:
             continue
@@ -101,7 +111,8 @@ def _gather(schedule: Schedule, service: int, share: float, rate_rps: float) -> 
             cycle = 1000 * batch / rate
             let.put(Task(service, batch, rate), cycle, latency(batch) / cycle)
             schedule.left_rps[service] = max(0, trunc(rate_rps - 1000 * batch / cycle))
-            return
+            return True
+    return False
 
 
 def take_turns(schedule: Schedule, service: int) -> bool:
@@ -115,16 +126,21 @@ def take_turns(schedule: Schedule, service: int) -> bool:
 
 
 def _joins(schedule: Schedule, service: int, let: Gpulet) -> bool:
-    """Gives a service a turn on a gpu-let if all there stay in time; no batch below the largest is tried."""
+    """Gives a service a turn on a gpu-let if all there stay in time; as published, with the largest batch or none."""
     if let.serves(service) or let.occupancy >= 1 or len(let.tasks) >= MOST_TASKS:
         return False
     if not schedule.has_room(service, let):
         return False
-    rate = schedule.left_rps[service]
-    found = _shared_batch(schedule, service, let, rate)
-    if found is None or found[1] > let.cycle_ms:
-        return False
-    batch, cycle = found
+    rate, tried = schedule.left_rps[service], _shared_batches(schedule, service, let, schedule.left_rps[service])
+    for batch, cycle in islice(tried, 1) if schedule.defects.one_batch else tried:
+        if cycle <= let.cycle_ms and _has_turn(schedule, service, let, batch, cycle):
+            schedule.left_rps[service] = max(0, trunc(rate - 1000 * batch / cycle))
+            return True
+    return False
+
+
+def _has_turn(schedule: Schedule, service: int, let: Gpulet, batch: int, cycle: int) -> bool:
+    """Gives a service a turn of a batch in a cycle if all there stay in time."""
     batches = [min(max(1, trunc(cycle * task.rate_rps / 1000)), LARGEST) for task in let.tasks]
     taken = schedule.beside_ms(service, batch, let) + sum(
         schedule.beside_ms(task.service, own, let) for task, own in zip(let.tasks, batches, strict=True)
@@ -134,20 +150,18 @@ def _joins(schedule: Schedule, service: int, let: Gpulet) -> bool:
         return False
     for task, own in zip(let.tasks, batches, strict=True):
         task.batch = own
-    let.tasks.append(Task(service, batch, rate))
+    let.tasks.append(Task(service, batch, schedule.left_rps[service]))
     let.cycle_ms, let.occupancy = cycle, taken / cycle
-    schedule.left_rps[service] = max(0, trunc(rate - 1000 * batch / cycle))
     return True
 
 
-def _shared_batch(schedule: Schedule, service: int, let: Gpulet, rate_rps: float) -> tuple[int, int] | None:
-    """Returns the largest batch that the time left of a cycle holds, and its cycle in whole ms; None: there is none."""
+def _shared_batches(schedule: Schedule, service: int, let: Gpulet, rate_rps: float) -> Iterator[tuple[int, int]]:
+    """Yields batches that the time left of a cycle holds, largest first, and their cycles in whole ms."""
     for batch in range(min(trunc(let.cycle_ms * rate_rps / 1000), LARGEST), 0, -1):
         cycle, time_ms = trunc(1000 * batch / rate_rps), schedule.beside_ms(service, batch, let)
         in_time = cycle + time_ms < schedule.services.slo_ms[service]
         if cycle > 0 and in_time and time_ms / cycle < 1 - let.occupancy:
-            return batch, cycle
-    return None
+            yield batch, cycle
 
 
 def _beside(schedule: Schedule, service: int, let: Gpulet, batch: int) -> float:

@@ -62,7 +62,7 @@ def _residual(schedule: Schedule, let: Gpulet) -> bool:
             task.batch -= 1
             if task.batch == 0:
                 return False
-            cycle = cycle * task.batch / at_first  # compounds, as published
+            cycle = (cycle if schedule.defects.compounds else let.cycle_ms) * task.batch / at_first
         cycles.append(cycle)
     let.cycle_ms = min(cycles)
     let.occupancy = taken_ms() / let.cycle_ms

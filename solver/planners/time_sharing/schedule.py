@@ -45,6 +45,22 @@ class Defects:
     """The bisection never answers 32."""
     too_slow: bool = True
     """A share on which no batch keeps the SLO counts as one with batch 1."""
+    knee: bool = True
+    """The knee is looked for between neighbouring shares up to 80 %, and never between 80 and 100."""
+    whole_slo: bool = True
+    """Whether a piece is in time on a whole GPU is asked of all of it, not of the share that is cut for it."""
+    lowered: bool = True
+    """Where a newcomer is refused, its neighbours keep the batches that were lowered for it."""
+    uncharged: bool = True
+    """What neighbours lose to a newcomer on what was empty is charged to nobody. Else: to the newcomer."""
+    compounds: bool = True
+    """A cycle is shortened by each lowered batch in proportion to that at first, once more each time."""
+    overload: bool = True
+    """The rest of a rate is put on what is empty even if a batch takes longer than its cycle."""
+    lost_residue: bool = True
+    """Residues that are merged, and then find no place, are lost."""
+    one_batch: bool = True
+    """Beside others a service has turns with the largest batch that the time left holds, or none."""
     remainder_rps: int = 15
     """So many requests/s of a service are dropped; a service that asks for no more gets nothing."""
     enough: float = 0.85
@@ -117,6 +133,18 @@ class Schedule:
             let.share = share
             self.gpus[let.gpu].append(Gpulet(let.gpu, 100 - share))
 
+    def restored(self, gpu: int) -> Callable[[], None]:
+        """Returns what gives the gpu-lets of a GPU the batches and cycles back that they have now."""
+        known = [(let, let.cycle_ms, let.occupancy, [(t, t.batch) for t in let.tasks]) for let in self.gpus[gpu]]
+
+        def restore() -> None:
+            for let, cycle_ms, occupancy, tasks in known:
+                let.tasks, let.cycle_ms, let.occupancy = [task for task, _ in tasks], cycle_ms, occupancy
+                for task, batch in tasks:
+                    task.batch = batch
+
+        return restore
+
     def carried_rps(self, service: int) -> float:
         """Returns what all turns of a service carry."""
         return sum(let.carries_rps(service) for lets in self.gpus for let in lets)
@@ -161,7 +189,7 @@ class Schedule:
         """Returns the share to which throughput rises most steeply from the one before."""
         known = self.saturated[service]
         best, found = 0.0, self.shares[0]
-        for low, high in KNEE_PAIRS:
+        for low, high in KNEE_PAIRS if self.defects.knee else (*KNEE_PAIRS, (80, 100)):
             if low not in known or high not in known or known[low][1] <= 0:
                 continue
             if known[high][1] / known[low][1] < KNEE_GAIN:
