@@ -22,6 +22,7 @@ class ProfileFormat(StrEnum):
     IGNITER = "igniter"
     GPULETS = "gpulets"
     GPULET_TABLES = "gpulet-tables"
+    GLET = "glet"
     VELTAIR = "veltair"
     CORES = "cores"
 
@@ -29,19 +30,20 @@ class ProfileFormat(StrEnum):
 def import_profile(
     source_format: Annotated[
         ProfileFormat,
-        typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets, gpulet-tables, veltair, or cores"),
+        typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets, gpulet-tables, glet, veltair, or cores"),
     ],
     path: Annotated[
         Path,
         typer.Argument(
-            help="What to import: for parvagpu, gpulet-tables and veltair the artifact's folder, for cores a CSV table "
-            "of your own, else a file of JSON lines."
+            help="What to import: for parvagpu, gpulet-tables, glet and veltair the artifact's folder, for cores a CSV "
+            "table of your own, else a file of JSON lines."
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
     fit: Annotated[
         bool, typer.Option("--fit", help="parvagpu: write curves fitted to the points instead of the points.")
     ] = False,
+    gpu: Annotated[str | None, typer.Option("--gpu", metavar="GPU", help="glet: the GPU type of the files.")] = None,
 ) -> None:
     """Turn the measurements of papers' artifacts, or a table of cores of CPUs, into a profile file."""
     from ..formats.profile_files import write_profiles
@@ -51,6 +53,11 @@ def import_profile(
     elif fit:
         message = f"is for parvagpu; {source_format} is fitted where there is something to fit"
         raise InputError([Finding("--fit", "", message)])
+    elif (source_format is ProfileFormat.GLET) != (gpu is not None):
+        message = "is missing; the files say no GPU type" if gpu is None else f"is for glet; {source_format} says it"
+        raise InputError([Finding("--gpu", "", message)])
+    elif gpu is not None:
+        imported = _import_glet(path, gpu)
     else:
         imported = _READ[source_format](path)
     write_profiles(imported, output)
@@ -98,7 +105,7 @@ def _import_gpulets(path: Path) -> "list[Profile]":
         for odd in profile.odd_points:
             say(f"  {profile.model} {odd}")
     model = profiles[0].neighbours
-    if model is not None:
+    if model is not None and model.error is not None:
         held_out = f"; {model.held_out.p95:.1%} on pairs left out of the fit" if model.held_out else ""
         say(f"  neighbours: {model.pairs} pairs, error of the latency p95 {model.error.p95:.1%}{held_out}")
     return profiles
@@ -153,6 +160,21 @@ def _import_gpulet_tables(path: Path) -> "list[Profile]":
     from ..formats.gpulet_tables import read_gpulet_tables
 
     return read_gpulet_tables(path)
+
+
+def _import_glet(path: Path, gpu: str) -> "list[Profile]":
+    """Says of which points no use is known."""
+    from ..formats.glet import read_glet
+    from ..model.catalogue import load_catalogue
+    from ..model.parsing import closest
+
+    if gpu not in (types := load_catalogue()):
+        raise InputError([Finding("--gpu", gpu, f"is not in the catalogue. {closest(gpu, types)}")])
+    profiles = read_glet(path, gpu)
+    for profile in profiles:
+        for odd in profile.odd_points:
+            say(f"  {profile.model} {odd}")
+    return profiles
 
 
 def _import_cores(path: Path) -> "list[Profile]":

@@ -124,6 +124,10 @@ class NeighbourModel(Record):
     own_dram: float
     other_dram: float
     constant: float
-    pairs: int = Field(ge=1, description="co-location pairs fitted to; each gives two points")
-    error: FitError = Field(description="|predicted - measured| latency over the measured one")
+    pairs: int | None = Field(
+        default=None, ge=1, description="co-location pairs fitted to; each gives two points; null: not published"
+    )
+    error: FitError | None = Field(
+        default=None, description="|predicted - measured| latency over the measured one; null: not published"
+    )
     held_out: FitError | None = Field(default=None, description="the same on pairs left out of a second fit")

@@ -8,6 +8,7 @@ from problems.igniter_instances import SOLO_TABLES, measured_file, solo_tables
 from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.formats.core_tables import read_core_table
+from sliceplan.solver.formats.glet import read_glet
 from sliceplan.solver.formats.gpulet_tables import read_gpulet_tables
 from sliceplan.solver.formats.gpulets import read_gpulets
 from sliceplan.solver.formats.igniter import igniter_profiles
@@ -22,6 +23,11 @@ PARVAGPU = {
 TABLES = {
     "inference.csv": "vgg16,1,20,throughput,200,latency,0.005,1\nvgg16,4,20,throughput,400,latency,0.010,1\n",
     "mem_util.csv": "vgg16,1,20,mem_util,10,l2_util,20,0\nvgg16,4,20,mem_util,40,l2_util,50,0\n",
+}
+GLET = {
+    "latency.csv": "model,batch,share,latency_ms\nvgg16,2,40,10\nvgg16,4,40,14\n",
+    "UTIL.CSV": "bench,batch,l2_util(%),mem_util(%)\nvgg16,2,10,20\nvgg16,4,30,60\n",
+    "INT_MODEL_CONSTANT.CSV": "l2_util_m1,l2_util_m2,dram_util_m1,dram_util_m2,constant\n0.1,0.7,0.3,0.1,0.9\n",
 }
 CORES = {"c.csv": "model,cpu,cores,batch,processes,latency_ms,throughput_rps\nm,Graviton3,8,1,2,11.6,171\n"}
 VELTAIR = {
@@ -39,6 +45,7 @@ READ = {
     "igniter": (lambda path: igniter_profiles(path)[0], lambda: {"i.jsonl": measured_file().read_text()}, False),
     "gpulets": (read_gpulets, lambda: {"g.jsonl": solo_tables() and SOLO_TABLES.read_text()}, False),
     "gpulet-tables": (read_gpulet_tables, lambda: TABLES, True),
+    "glet": (lambda path: read_glet(path, "RTX-2080-Ti"), lambda: GLET, True),
     "cores": (read_core_table, lambda: CORES, False),
     "veltair": (read_whole_models, lambda: VELTAIR, True),
 }
