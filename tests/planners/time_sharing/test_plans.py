@@ -54,6 +54,22 @@ def test_in_any_order_nexus_may_miss_slos_and_the_plan_says_which():
     assert plan.violations[0].excess > 0.1
 
 
+@pytest.mark.parametrize(
+    ("planner", "missing"),
+    [*((name, 5) for name in ("sbp", "sbp-half", "gpulets", "self-tuning", "timesharing")), ("gpulets-paper", 1)],
+)
+def test_no_published_planner_keeps_a_percentile_and_its_plan_names_who_misses_it(planner, missing):
+    """A turn that has just the capacity of its rate keeps no part of requests at random in time."""
+    problem = a100_problem(EQUAL)
+    problem = problem.model_copy(
+        update={"settings": problem.settings.model_copy(update={"latency": "percentile", "quantile": 0.99})}
+    )
+    plan = solve(problem, planner, profiles=a100_profiles())
+    assert plan.status is Status.VIOLATING
+    assert len({one.workload for one in plan.violations}) == missing
+    assert all(one.excess > 0 for one in plan.violations)
+
+
 def test_what_a_planner_knows_of_neighbours_counts_in_the_check():
     """Halves whose latencies alone fill their round take longer side by side than Nexus believes."""
     profiles = with_2080ti_neighbours(a100_profiles())
