@@ -57,6 +57,14 @@ def free_cores(gpu: PlannedGpu) -> list[Extent]:
     return [Extent(run[0][1] / cpu.core_count, len(run) / cpu.core_count, cores_in_words(len(run))) for run in runs]
 
 
+def domain_ends(gpu: PlannedGpu) -> list[float]:
+    """Returns where an L3 domain of a CPU ends and the next one begins, 0 to 1; none for a GPU."""
+    if gpu.sharing != "cores":
+        return []
+    cpu = load_cpus()[gpu.gpu]
+    return [core / cpu.core_count for core in range(cpu.domain_cores, cpu.core_count, cpu.domain_cores)]
+
+
 def _instance(mig: MigGeometry, partition: Partition) -> Extent:
     name = partition.mig_profile or ""
     profile = mig.profile(name)

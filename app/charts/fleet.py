@@ -8,6 +8,7 @@ from plotly.graph_objects import Figure
 
 from sliceplan.solver.model.plan import GpuCut, Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.cores import node_in_words
 
 from .colours import FREE, PATTERNS, SERVICES, WASTED, text_on
 from .fleet_blocks import Block, blocks_of
@@ -101,7 +102,7 @@ def with_keys(looks: dict[str, Look]) -> dict[str, Look]:
 
 def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     """Returns what stands beside a GPU's bar: its id, where it is, and under MPS its predicted power and clock."""
-    parts = [f"{gpu.node}, GPU {gpu.index}"] if gpu.node else []
+    parts = [where] if (where := node_in_words(gpu)) else []
     if gpu.sharing == "mps":
         parts.append("MPS")
     if gpu.sharing == "cores":

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.plan import PlannedGpu
 
 from .colours import MISSES
+from .extents import domain_ends
 from .legends import Entry, add_legend
 
 ROW_HEIGHT = 50
@@ -27,6 +28,8 @@ TOP_PX = 30
 CELL_HEIGHT = 19
 CELL = 0.95
 """Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""
+THICK = 0.82
+"""Part of a row that its bars take."""
 GAP = 0.0016
 """Gap beside each block, part of the picture's width, so that neighbours are told apart on any ground."""
 NAME_FITS = 0.06
@@ -83,6 +86,8 @@ def gpu_bars(
     figure = go.Figure()
     place = {gpu.id: (row, column) for row, (_, own) in enumerate(rows) for column, gpu in enumerate(own)}
     _add_bars(figure, bars, place, columns)
+    if not is_grid:
+        _add_domains(figure, gpus)
     ticks = [label if is_grid else labels.get(own[0].id, own[0].id) for label, own in rows]
     height = CELL_HEIGHT if is_grid else ROW_HEIGHT
     entries = [
@@ -122,12 +127,27 @@ def _add_bars(figure: go.Figure, bars: Sequence[Bar], place: Mapping[str, tuple[
         y=[place[bar.gpu_id][0] for bar in bars],
         base=[round(place[bar.gpu_id][1] + bar.start * scale, 5) for bar in bars],
         x=[round(bar.width * scale - inset, 5) for bar, inset in zip(bars, insets, strict=True)],
-        width=0.82,
+        width=THICK,
         marker=_marker([bar.look for bar in bars], 3 if is_grid else 4),
         hovertext=[bar.hover for bar in bars],
         hovertemplate="%{hovertext}<extra></extra>",
         **({"textposition": "none"} if is_grid else _texts(bars)),
     )
+
+
+def _add_domains(figure: go.Figure, gpus: Sequence[PlannedGpu]) -> None:
+    """Adds a thin line between two L3 domains of each CPU, a row each."""
+    ends = [(row, at) for row, gpu in enumerate(gpus) for at in domain_ends(gpu)]
+    if ends:
+        figure.add_scatter(
+            name="L3 domains",
+            mode="lines",
+            x=[x for _, at in ends for x in (at, at, None)],
+            y=[y for row, _ in ends for y in (row - THICK / 2, row + THICK / 2, None)],
+            line={"color": ON_ANY_GROUND, "width": 1},
+            hoverinfo="skip",
+            showlegend=False,
+        )
 
 
 def _marker(looks: Sequence[Look], outline: int) -> dict[str, object]:

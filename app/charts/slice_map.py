@@ -6,6 +6,7 @@ from plotly.graph_objects import Figure
 
 from sliceplan.solver.metrics.slice_map import SliceState, slices_of
 from sliceplan.solver.model.plan import Partition, PlannedGpu
+from sliceplan.solver.wording.cores import node_in_words
 
 from .colours import FREE_ROOM, PALETTE, WASTED, text_on
 from .extents import Extent, extents_of, free_cores, free_share
@@ -31,7 +32,7 @@ def slice_map(gpus: Sequence[PlannedGpu]) -> Figure:
 
 def labels_of(gpus: Sequence[PlannedGpu]) -> Mapping[str, str]:
     """Returns what stands beside each GPU, by its id."""
-    return {gpu.id: f"{gpu.id}<br>{gpu.node}, GPU {gpu.index}" if gpu.node else gpu.id for gpu in gpus}
+    return {gpu.id: "<br>".join(filter(None, (gpu.id, node_in_words(gpu)))) for gpu in gpus}
 
 
 def slice_bars(gpu: PlannedGpu, *, with_text: bool = True) -> Iterator[Bar]:

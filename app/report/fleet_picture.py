@@ -11,6 +11,7 @@ from sliceplan.app.charts.service_colours import service_colours
 from sliceplan.app.charts.texts import letters_of, shortened
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.cores import noun_of
 from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 
 WIDTH = 1160
@@ -107,7 +108,7 @@ def _free(block: Block) -> str:
 
 
 def _place(gpu: PlannedGpu) -> str:
-    where = f"{gpu.id}, {gpu.node} GPU {gpu.index}" if gpu.node else gpu.id
+    where = f"{gpu.id}, {gpu.node} {noun_of(gpu)} {gpu.index}" if gpu.node else gpu.id
     return f"{where}, {SHARING_WORDS[gpu.sharing]}"
 
 

@@ -10,6 +10,7 @@ from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
 from sliceplan.solver.performance.turns.rounds import execution_limit_ms
+from sliceplan.solver.wording.cores import node_in_words
 from sliceplan.solver.wording.rounds import round_in_words
 from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 from sliceplan.solver.wording.transition_text import duration, step_in_words
@@ -127,7 +128,7 @@ def gpu_rows(plan: Plan) -> list[GpuRow]:
     return [
         GpuRow(
             gpu.id,
-            f"{gpu.node}, GPU {gpu.index}" if gpu.node else "not assigned",
+            node_in_words(gpu) or "not assigned",
             SHARING_WORDS[gpu.sharing],
             tuple(_partition(gpu, partition) for partition in gpu.partitions),
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.words import counted
 from .layer_options import LayersArgument, LimitsOption, ModelsOption, chosen_models, limits_of
 from .output import display, is_stdout, say, spinner, write_json
 
@@ -118,10 +119,8 @@ def _lines(found: "CoresReport") -> list[str]:
         if found.full_level > 1
         else "layer times are those without interference."
     )
-    lines.append(
-        f"{found.quantile:.1%} of {found.queries:,} Poisson queries in time, {len(found.bound_rps_by_seed)} seeds; "
-        f"{interference}"
-    )
+    seeds = counted(len(found.bound_rps_by_seed), "seed")
+    lines.append(f"{found.quantile:.1%} of {found.queries:,} Poisson queries in time, {seeds}; {interference}")
     lines.append(
         "Idle, inefficient, standing, lost: core-time beside what queries in time need at least, in queries/s that it "
         "would carry."

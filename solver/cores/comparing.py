@@ -111,8 +111,8 @@ def _spent_on(runtime: Runtime, draw: Draw, rps: float, work: Sequence[LeastWork
 
 
 def _mean(found: Sequence[SpentCores]) -> CoresSpent:
-    names = CoresSpent.model_fields
-    return CoresSpent(**{name: round(sum(getattr(one, name) for one in found) / len(found), 3) for name in names})
+    means = {name: sum(getattr(one, name) for one in found) / len(found) for name in CoresSpent.model_fields}
+    return CoresSpent(**{name: round(mean, 3) + 0.0 for name, mean in means.items()})  # 0.0 in place of -0.0
 
 
 def _facts(levels: Levels, quotas: Quotas) -> ModelOnCores:

@@ -76,6 +76,10 @@ def _table(text: str, source: str) -> Table:
 
 def _point(row: Row) -> MeasuredPoint:
     """Returns what a row says; raises InputError with the line and the column of what is wrong."""
+    if missing := [name for name in NEEDED if not row.cells.get(name)]:
+        raise InputError(
+            [Finding(row.source, f"{row.where}, {name}", "is missing; it is required") for name in missing]
+        )
     columns = [name for name in (*NEEDED[2:], *OPTIONAL) if row.cells.get(name)]
     data: dict[str, float] = {}
     for name in columns:

@@ -121,7 +121,10 @@ def test_the_report_on_stdout_takes_the_place_of_the_table(tmp_path):
     words = ("--slo-ms", "8", "--model", "one", "--scheduler", "veltair", "--queries", "40", "--json", "-")
     done = sliceplan("cores", layer_file(tmp_path), *words)
     assert done.returncode == 0, done.stderr
-    assert [row["scheduler"] for row in json.loads(done.stdout)["schedulers"]] == ["veltair"]
+    (row,) = json.loads(done.stdout)["schedulers"]
+    assert row["scheduler"] == "veltair"
+    assert "-0" not in json.dumps(row["spent"])
+    assert "40 Poisson queries in time, 1 seed; " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,7 @@ def test_the_report_on_stdout_takes_the_place_of_the_table(tmp_path):
         (("--slo-ms", "one=8"), ("says nothing of two; add two=MS",)),
         (("--slo-ms", "8", "--cores", "4"), ("has 4 cores; the layers of one were measured on 8 and more",)),
         (("--slo-ms", "8", "--scheduler", "prem"), ("is 'prem'. Did you mean 'prema'?",)),
+        (("--slo-ms", "8", "--slo-ms", "one=2.4"), ("2.4 ms; the layers of one take 2.5 ms on 24 cores",)),
         (("--slo-ms", "8", "--model", "three"), ("is 'three', not in",)),
     ],
 )
@@ -192,3 +196,9 @@ def test_times_of_one_level_are_refused_where_there_are_several(tmp_path):
     path.write_text(path.read_text().replace('"cores"', '"levels": [1, 2], "cores"'))
     with pytest.raises(InputError, match=r"layers\[0\] has times of one level; expected versions"):
         read_layer_times(path)
+
+
+def test_a_layer_of_another_model_is_refused_where_it_stands(tmp_path):
+    path = layer_file(tmp_path)
+    path.write_text(path.read_text().replace('"name": "l1"', '"name": "l1", "model": "two"', 1))
+    assert_refused(sliceplan("cores", path, "--slo-ms", "8"), "models[0].layers[1].model is not a field here")

@@ -31,5 +31,5 @@ def show_types(session: Session, problem: Problem, plan: Plan) -> None:
     )
     st.caption(
         "Its cheapest partitions of one type, at the prices below. A service may run where it costs more, on a "
-        "GPU that others need anyway and that has room for it."
+        "GPU or CPU that others need anyway and that has room for it."
     )

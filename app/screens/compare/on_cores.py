@@ -131,6 +131,11 @@ def _show_layers(session: Session, model: LayeredModel, quotas: Quotas, threshol
         f"As a whole the model is in time on {counted(quotas.average, 'core')}, the average. Orange layers need more "
         "than average + threshold: a block ends before them."
     )
+    if rises := quotas.chain.rises:
+        st.caption(
+            f"{rises:,} of {quotas.chain.steps:,} steps to more cores were measured to be slower; there a layer is "
+            "taken to leave the surplus idle."
+        )
     show_table(blocks_table(quotas, cut), "layer_blocks", columns={"takes (ms)": COLUMN(format="%.3f")})
     with st.expander("All layers"):
         times = dict.fromkeys(("may take (ms)", "on the average (ms)"), COLUMN(format="%.3f"))

@@ -93,8 +93,11 @@ def _show_each(
         "plan.fleet", (*of, by), lambda: fleet_chart(plan, problem, drawn, chosen.services, colour_by=by)
     )
     clicked = show_picture(session, figure, "fleet", can_pick=True)
+    has_cpus = any(gpu.sharing == "cores" for gpu in drawn)
     st.caption(
-        "Each bar is a GPU, to scale, divided into partitions. Point at a partition for its service, batch, processes, "
+        f"Each bar is {'a GPU or a CPU' if has_cpus else 'a GPU'}, to scale, divided into partitions. "
+        + ("Thin lines on a CPU part its L3 domains. " if has_cpus else "")
+        + "Point at a partition for its service, batch, processes, "
         "latency against SLO and load; click it for details."
         + (OUT_OF_REACH if any(one.name == "out of reach" for one in legend_of(figure)[0]) else "")
         + (

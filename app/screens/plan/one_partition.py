@@ -14,11 +14,13 @@ from sliceplan.app.tables.why_here import why_here
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.texts import literal
 from sliceplan.app.widgets.words import meaning
+from sliceplan.solver.analysis.costs_by_type import costs_by_type
 from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.metrics.service_figures import ServiceFigures
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.cores import noun_of
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 PICKED = Kept[tuple[str, float]]("plan.picked")
@@ -60,11 +62,15 @@ def show_partition(
         return
     PICKED.keep(session, chosen)
     with st.container(border=True):
-        _show(problem, partitions[chosen], [one for one in blocks if one.gpu_id == chosen[0]], figures)
+        noun = next((noun_of(gpu) for gpu in plan.gpus if gpu.id == chosen[0]), "GPU")
+        _show(problem, partitions[chosen], noun, [one for one in blocks if one.gpu_id == chosen[0]], figures)
         _say_why(session, plan, partitions[chosen].workloads)
 
 
-def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequence[ServiceFigures]) -> None:
+def _show(
+    problem: Problem, block: Block, noun: str, beside: Sequence[Block], figures: Sequence[ServiceFigures]
+) -> None:
+    """Draws what there is to say of a partition of a GPU or a CPU, as `noun` says."""
     st.markdown(f"**{literal(_name(block))}** on {literal(block.size)} of {literal(block.gpu_id)}")
     st.markdown("\n".join(f"- {literal(line.strip())}" for line in _lines(block.hover)))
     price = usd_per_hour_of(problem).get(block.gpu_id.rsplit("/", 1)[0])
@@ -72,7 +78,7 @@ def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequ
         hourly = price * block.width
         st.markdown(
             literal(
-                f"It takes {block.width:.0%} of the GPU, which is ${hourly:,.2f} of its ${price:,.2f} per hour: "
+                f"It takes {block.width:.0%} of the {noun}, which is ${hourly:,.2f} of its ${price:,.2f} per hour: "
                 f"${hourly * HOURS_A_MONTH:,.0f} per month."
             )
         )
@@ -86,7 +92,7 @@ def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequ
                 )
             )
     others = list(dict.fromkeys(name for one in beside if one is not block for name in one.workloads))
-    st.caption(literal(f"On the same GPU: {', '.join(others)}." if others else "Alone on its GPU."))
+    st.caption(literal(f"On the same {noun}: {', '.join(others)}." if others else f"Alone on its {noun}."))
 
 
 def _say_why(session: Session, plan: Plan, names: Sequence[str]) -> None:
@@ -95,12 +101,18 @@ def _say_why(session: Session, plan: Plan, names: Sequence[str]) -> None:
     if answer is None or shown(session, answer.problem, answer.plan) is not plan:
         return
     problem, found = answer.problem, answer.plan
-    report = made_once("compare.prices", (found,), lambda: price_report(problem, found, known_profiles()))
-    report = shown(session, problem, report)
-    for cost in report.services if report else ():
+    priced = made_once("compare.prices", (found,), lambda: price_report(problem, found, known_profiles()))
+    report = shown(session, problem, priced)
+    if priced is None or report is None:
+        return
+    by_type = made_once("compare.types", (found,), lambda: costs_by_type(problem, found, known_profiles()))
+    number = {workload.name: w for w, workload in enumerate(problem.workloads)}
+    for key, cost in zip(priced.services, report.services, strict=True):
         if cost.workload in names:
+            on_each = {gpu: float(of[number[key.workload]]) for gpu, of in by_type.items()}
             whose = f"Why {cost.workload} has these" if len(names) > 1 else "Why here"
-            st.markdown(f"**{literal(whose)}:** {literal(why_here(cost, plan))}", help=meaning("price of a partition"))
+            why = why_here(cost, plan, on_each)
+            st.markdown(f"**{literal(whose)}:** {literal(why)}", help=meaning("price of a partition"))
 
 
 def _lines(hover: str) -> list[str]:

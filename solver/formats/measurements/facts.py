@@ -79,7 +79,7 @@ def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
     if without is not None:
         has = ", ".join(name for name in STATISTICS if name in without.latencies_ms)
         has += f" ({without.remark})" if without.remark else ""
-        message = f"is not in {without.source} {without.where}; it has {has}"
+        message = f"is not in {f'{without.source} {without.where}'.rstrip()}; it has {has}"
         findings.append(Finding("--latency", facts.latency, message))
     if findings:
         raise InputError(findings)

@@ -419,6 +419,22 @@ def test_layers_on_cores_are_shown_for_a_model_that_says_it_is_made_up():
     assert not page.exception
 
 
+def test_times_that_rise_with_cores_are_said_and_no_limit_is_below_the_fastest(monkeypatch):
+    model = made_up_model()
+    first = model.layers[0]
+    rising = first.model_copy(update={"ms": (*first.ms[:-1], first.ms[-2] * 2)})
+    page = on_cores()
+    assert "were measured to be slower" not in texts(page.caption)
+    changed = model.model_copy(update={"layers": (rising, *model.layers[1:])})
+    monkeypatch.setattr("sliceplan.app.screens.compare.on_cores.made_up_model", lambda: changed)
+    page = on_cores()
+    assert not page.exception
+    steps = len(model.layers) * (len(model.cores) - 1)
+    assert f"1 of {steps} steps to more cores were measured to be slower" in texts(page.caption)
+    least = min(sum(of) for of in zip(*(layer.ms for layer in model.layers), strict=True))
+    assert 0 <= page.slider(key="on_cores_slo_made-up").min - least <= 0.1
+
+
 def test_what_schedulers_carry_is_shown_and_said_to_be_earlier_when_a_slider_moves():
     model, session = made_up_model(), session_with("demo")
     few = [schedulers()[name] for name in ("veltair", "model-wise")]

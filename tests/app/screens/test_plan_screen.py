@@ -17,6 +17,7 @@ from sliceplan.app.tables.verdict import verdict
 from sliceplan.app.tables.why_here import why_here
 from sliceplan.app.widgets.traffic import QUANTILES, offered_quantiles, usual_traffic
 from sliceplan.solver.allocation.assembly import without_plan
+from sliceplan.solver.analysis.costs_by_type import costs_by_type
 from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.formats.problem_files import example_problems
@@ -399,6 +400,28 @@ def test_a_part_that_is_chosen_is_explained():
     assert "of the GPU, which is $" in texts(page.markdown)
     assert "requests/s within" in texts(page.markdown)
     assert "Why here:" in texts(page.markdown)
+
+
+def test_a_part_of_a_cpu_is_called_so_and_has_the_price_of_its_service_on_each_type():
+    page = press(screen("plan", session_with("cpus")), "solve")
+    assert "Each bar is a GPU or a CPU, to scale" in texts(page.caption)
+    problem = page.session_state["session"].answer.problem
+    plan = page.session_state["session"].answer.plan
+    costs = costs_by_type(problem, plan, shipped_profiles())
+    on = {one.name: {gpu: of[w] for gpu, of in costs.items()} for w, one in enumerate(problem.workloads)}
+    for name, noun in (("spam", "CPU"), ("faces", "GPU")):
+        chooser = page.selectbox(key="plan.partition")
+        chooser.select_index(next(at for at, one in enumerate(chooser.options) if f": {name}," in one)).run()
+        assert f"of the {noun}, which is $" in texts(page.markdown)
+        assert f"On the same {noun}: " in texts(page.caption)
+        prices = f"${on[name]['A100-80GB']:,.3f} on A100-80GB, ${on[name]['EPYC-9654']:,.3f} on EPYC-9654"
+        said = texts(page.markdown).replace("\\", "")
+        assert f"By type they would be {prices}." in said
+        assert ("It runs on a dearer type, which is paid for anyway" in said) == (noun == "GPU")
+    chooser.select_index(next(at for at, one in enumerate(chooser.options) if ": search," in one)).run()
+    said = texts(page.markdown).replace("\\", "")
+    assert "$0.490 on A100-80GB; nothing that was measured on EPYC-9654 keeps its SLO." in said
+    assert "dearer type" not in said
 
 
 def test_why_a_service_is_where_it_is_rests_on_the_prices_of_the_proof():

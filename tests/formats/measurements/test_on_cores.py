@@ -44,6 +44,7 @@ def test_a_run_of_onnx_runtime_asks_for_the_batch_and_for_the_instances_of_sever
 @pytest.mark.parametrize(
     ("tool", "text", "said"),
     [
+        ("openvino", OPENVINO.replace("(99 percentile)", "(50 percentile)"), "p99 is not in f0; it has p50"),
         ("openvino", OPENVINO.replace("latency", "x"), "has no latency; expected benchmark_report.csv"),
         ("openvino", OPENVINO.replace("throughput;399.93\n", ""), "has no throughput"),
         ("openvino", OPENVINO.replace("399.93", "fast"), "throughput is 'fast'; expected a number above 0"),
@@ -84,7 +85,8 @@ def test_a_table_of_cores_is_a_profile_for_each_model_and_cpu(tmp_path):
         (HEADER.replace("memory_mib", "watts") + ROWS, "line 1 has a column 'watts'"),
         (HEADER + "r,Graviton3,4,1,1,fast,88,\n", "line 2, latency_ms is 'fast'; expected a number above 0"),
         (HEADER + "r,Graviton3,4,1.5,1,3,88,\n", "line 2, batch is 1.5"),
-        (HEADER + "r,Graviton3,,1,1,3,88,\n", "line 2.* expected one of mig_profile, sm_percent and cores"),
+        (HEADER + "r,Graviton3,,1,1,3,88,\n", "line 2, cores is missing; it is required"),
+        (HEADER + ",Graviton3,4,1,1,3,,\n", "line 2, model is missing(.|\n)*line 2, throughput_rps is missing"),
         (HEADER + "r,Graviton9,4,1,1,3,88,\n", "Did you mean"),
         (HEADER + "r,EPYC-9654,9,1,1,3,88,\n", r"is 9; a partition of EPYC-9654 has 1 to 8 \(within an L3 domain\)"),
         (HEADER + ROWS + ROWS, "is an operating point that stands there already"),
