@@ -10,7 +10,9 @@ memory that its share is, which those who are served have to leave.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from ..model.catalogue import load_catalogue
 from ..model.hardware import Gpu
@@ -20,7 +22,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.interference.residents import Resident, predict_each
 from ..performance.interference.solo_tables import SoloTable
-from .latency import execution_may_take_ms
+from .latency import OnPartitions, execution_may_take_ms, promised_rps
 from .turns import percentile_rps
 from .violation import RELATIVE, Violation
 
@@ -71,6 +73,8 @@ def share_rps(problem: Problem, workload: Workload, share: Share, profiles: Prof
         return 0.0
     known = profile.interference
     every = _by_igniter(known, workload, percent) if known is not None else _by_table(profile, workload, percent)
+    if problem.settings.turns == "none" and problem.settings.latency != "execution":
+        return _promised(problem, workload, list(every))
     return max((_carried(problem, workload, *one) for one in every), default=0.0)
 
 
@@ -102,6 +106,17 @@ def _carried(problem: Problem, workload: Workload, batch: int, latency_ms: float
     if 2 * latency_ms > slo_ms * (1 + RELATIVE):
         return 0.0
     return percentile_rps(batch, latency_ms, slo_ms - latency_ms, quantile)
+
+
+def _promised(problem: Problem, workload: Workload, every: Sequence[tuple[int, float, float]]) -> float:
+    """Returns what operating points carry at most where nobody takes turns, by the rule of the problem."""
+    settings = problem.settings
+    quantile = settings.quantile if workload.slo_quantile is None else workload.slo_quantile
+    batch, latency_ms, rps = np.array(every, dtype=np.float64).reshape(-1, 3).T
+    asked = (workload.slo_ms, quantile, workload.rate_rps * (1 + settings.headroom))
+    same = (np.full(batch.shape, float(one)) for one in asked)
+    points = OnPartitions(batch, np.ones(batch.shape), latency_ms, rps, *same)
+    return float(promised_rps(settings, points).max(initial=0.0))
 
 
 def _slows(problem: Problem, gpu: str, profiles: Profiles) -> bool:

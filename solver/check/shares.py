@@ -60,17 +60,24 @@ def wrong_shares(
             in_turn = wrong_shares_in_turn(problem, workloads, one.gpu, one.facts, profiles, one.cut)
             yield from ((place, wrong) for wrong in in_turn)
             continue
-        found = list(_wrong_form(workloads, one.gpu, one.facts, profiles))
+        found = list(_wrong_form(problem, workloads, one.gpu, one.facts, profiles))
         yield from ((place, wrong) for wrong in found)
-        if not found:
+        if not found and not known_here:  # it is kept free
+            yield from ((place, wrong) for wrong in _wrong_totals(problem, one.gpu, one.facts, [], []))
+        elif not found:
             residents[place] = [
                 Resident(known, min(part.serves[0].batch, FAR_TOO_LARGE), part.sm_percent or 0.0)
-                for part, known in zip(one.gpu.partitions, known_here, strict=True)
+                for part, known in zip(_serving(one.gpu), known_here, strict=True)
                 if known is not None
             ]
     for place, figures in zip(residents, predict_each(list(residents.values())), strict=True):
         coefficients = [resident.coefficients for resident in residents[place]]
         yield from ((place, wrong) for wrong in _wrong_gpu(problem, workloads, shared[place], coefficients, figures))
+
+
+def _serving(gpu: PlannedGpu) -> list[Partition]:
+    """Returns the shares that serve; what is kept free runs nothing, and disturbs nobody."""
+    return [partition for partition in gpu.partitions if partition.serves]
 
 
 def _wrong_gpu(
@@ -82,7 +89,7 @@ def _wrong_gpu(
 ) -> Iterator[Violation]:
     """Yields what is wrong with a GPU whose form is right; coefficients and figures: of its residents."""
     gpu, cut, together_rps = shared.gpu, shared.cut, shared.together_rps
-    served = [partition.serves[0] for partition in gpu.partitions]
+    served = [partition.serves[0] for partition in _serving(gpu)]
     owners = [workloads[one.workload] for one in served]
     yield from _wrong_totals(problem, gpu, shared.facts, owners, coefficients)
     if cut is not None:
@@ -130,11 +137,21 @@ def _same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 
 def _wrong_form(
-    workloads: Mapping[str, Workload], gpu: PlannedGpu, facts: Gpu, profiles: Mapping[tuple[str, str], Profile]
+    problem: Problem,
+    workloads: Mapping[str, Workload],
+    gpu: PlannedGpu,
+    facts: Gpu,
+    profiles: Mapping[tuple[str, str], Profile],
 ) -> Iterator[Violation]:
     """What must hold before anything can be predicted."""
     for partition in gpu.partitions:
-        yield from _wrong_partition(workloads, gpu, facts, partition, profiles)
+        where = f"{gpu.id} {partition.serves[0].workload}" if partition.serves else gpu.id
+        if not partition.serves and not problem.settings.keeps_spares:
+            yield Violation(gpu.id, "has a share that serves nothing, but the problem keeps none free")
+            continue
+        yield from _wrong_share(where, gpu, facts, partition)
+        if partition.serves:
+            yield from _wrong_partition(where, workloads, gpu, partition, profiles)
     known = [
         profile.interference.gpu
         for partition in gpu.partitions
@@ -147,18 +164,7 @@ def _wrong_form(
         yield Violation(gpu.id, "its residents' profiles have different coefficients of the GPU")
 
 
-def _wrong_partition(
-    workloads: Mapping[str, Workload],
-    gpu: PlannedGpu,
-    facts: Gpu,
-    partition: Partition,
-    profiles: Mapping[tuple[str, str], Profile],
-) -> Iterator[Violation]:
-    if not partition.serves:
-        yield Violation(gpu.id, "has a share that serves nothing; partitions are kept free on MIG and whole GPUs only")
-        return
-    served = partition.serves[0]
-    where = f"{gpu.id} {served.workload}"
+def _wrong_share(where: str, gpu: PlannedGpu, facts: Gpu, partition: Partition) -> Iterator[Violation]:
     if partition.mig_profile is not None or partition.start is not None or partition.sm_percent is None:
         yield Violation(where, "a partition of a GPU under MPS has a share (sm_percent) and no MIG profile or start")
     elif not _whole_units(partition.sm_percent, facts):
@@ -170,6 +176,16 @@ def _wrong_partition(
         )
     else:
         yield from below_the_smallest(where, partition.sm_percent, facts)
+
+
+def _wrong_partition(
+    where: str,
+    workloads: Mapping[str, Workload],
+    gpu: PlannedGpu,
+    partition: Partition,
+    profiles: Mapping[tuple[str, str], Profile],
+) -> Iterator[Violation]:
+    served = partition.serves[0]
     if len(partition.serves) > 1:
         yield Violation(where, "serves several workloads; without a duty cycle a share serves one")
     owner = workloads.get(served.workload)

@@ -18,14 +18,6 @@ def cpus_of(resolved: ResolvedProblem) -> list[str]:
     return [entry.gpu.name for entry in resolved.fleet if "cores" in entry.sharing]
 
 
-def not_kept_free(resolved: ResolvedProblem, shared: Sequence[str]) -> Sequence[str]:
-    """Returns why partitions are not kept free in a fleet; `shared`: its GPU types under MPS."""
-    kept = f"partitions are kept free ({SPARE_SETTINGS})"
-    if not resolved.problem.settings.keeps_spares or not shared:
-        return []
-    return [f"{kept} on MIG and whole GPUs only; the fleet has MPS on {', '.join(shared)}"]
-
-
 @dataclass(frozen=True)
 class AtHand:
     """What a planner knows of a problem without a search."""

@@ -107,6 +107,30 @@ def unheard() -> Iterator[None]:
         _offers.reset(token)
 
 
+@contextmanager
+def heard_as(change: Callable[[Any], Any]) -> Iterator[None]:
+    """Hands on the answers that a search within another one names as answers of the other, changed into these."""
+    outer = _offers.get()
+    token = _offers.set(None if outer is None else _Changed(outer, change))
+    try:
+        yield
+    finally:
+        _offers.reset(token)
+
+
+class _Changed(list[Offer[Any]]):
+    """Offers of a search within another one; holds none itself."""
+
+    def __init__(self, outer: list[Offer[Any]], change: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._outer, self._change = outer, change
+
+    def append(self, build: Offer[Any]) -> None:
+        """Offers it to the outer search."""
+        self._outer.append(lambda stopped: self._change(build(stopped)))
+        del self._outer[:-1]
+
+
 def offer(build: Offer[Any]) -> None:
     """Names the best answer so far, of the type that the search returns; nobody may be interested."""
     offers = _offers.get()

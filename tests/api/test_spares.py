@@ -117,10 +117,15 @@ def test_planners_that_keep_nothing_free_are_refused_and_left_out():
     assert "parvagpu does not plan partitions that are kept free" in plan.unserved[0].reason
 
 
-def test_gpus_under_mps_are_refused():
-    plan = solve(keeping(example_problems()["igniter"], spare_gpu_loss=True))
+def test_most_capacity_beside_what_is_kept_free_under_mps_is_refused_with_the_reason():
+    problem = example_problems()["igniter"]
+    fleet = tuple(entry.model_copy(update={"count": 8}) for entry in problem.fleet)
+    asked = keeping(problem.model_copy(update={"fleet": fleet}), spare_gpu_loss=True, objective="capacity")
+    plan = solve(keeping(asked, mps_rules="free"))
     assert plan.status is Status.REFUSED
-    assert "the fleet has MPS on V100-SXM2-16GB" in plan.unserved[0].reason
+    assert "with most capacity on MIG and whole GPUs only; the fleet has MPS on V100-SXM2-16GB" in (
+        plan.unserved[0].reason
+    )
 
 
 def test_half_of_the_settings_is_refused():

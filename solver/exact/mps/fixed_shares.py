@@ -39,6 +39,20 @@ def carried_rps(resolved: ResolvedProblem, gpus: Sequence[MpsGpu]) -> list[Float
     return found
 
 
+def alone_rps(resolved: ResolvedProblem, mps: MpsType) -> Floats:
+    """Returns the most that each workload carries that has all shares of a GPU, shape (workload,); 0: nothing."""
+    found = np.zeros(len(resolved.required_rps))
+    rows = np.flatnonzero(mps.usable)
+    if not rows.size:
+        return found
+    workload = np.repeat(rows, [len(mps.batches[w]) for w in rows.tolist()])
+    batch = np.concatenate([mps.batches[w] for w in rows.tolist()])
+    percent = np.full(workload.shape, mps.percent_of(mps.capacity_units))
+    carried = _carried(resolved, mps, workload[:, None], batch[:, None], percent[:, None])[:, 0]
+    np.maximum.at(found, workload, carried)
+    return found
+
+
 def has_room(mps: MpsType, gpu: MpsGpu) -> bool:
     """Tells whether shares, memory and MPS clients of a GPU's residents are no more than there are."""
     units = sum(round(one.percent / mps.unit_percent) for one in gpu.residents)

@@ -1,9 +1,12 @@
 """
-Turns on fleets that may be shared by MPS, with partitions kept free: plans without any, and what is added to them.
+Fleets that may be shared by MPS, with partitions kept free: plans without any, and what is added to them.
+
+It is for services that take turns (exact_turns.py) and for those that do not (exact.py); turns are told below.
 
 What is kept free, and what for, is as check/free_shares.py has it. A plan is made that knows nothing of it, twice where
 services may need more rate: once for the greater rate of as many as may need it at once, and once for that of all,
-which keeps nothing free for it. The cheaper one is taken, with what it lacks.
+which keeps nothing free for it. The cheaper one is taken, with what it lacks. Where GPUs are counted and are too few
+for what the first plan lacks, the second has a GPU less of each type.
 
 - More rate. A service for whose greater rate its turns do not carry enough takes free shares, all of one size, and any
   other services that need more at once take theirs: of each size the sum of those that take most.
@@ -12,9 +15,17 @@ which keeps nothing free for it. The cheaper one is taken, with what it lacks.
 
 The bound is that of plans with turns. If a GPU is lost, the others are the GPUs of a plan, and so cost no less than
 any; all together a GPU more. Where any services may need more at once, some that are named may: in free shares they
-have it, and then the GPUs are those of a plan for these rates, whose bound holds. Services with a limit on replicas are
-not among them, as what they take in trouble does not count. On one type of GPU of which all are shared, a plan with
+have it, and then the GPUs are those of a plan for these rates, whose bound holds. The two kinds of trouble do not come
+together, so one GPU may be there for both, and these two bounds must not be added: where both are asked for it is that
+of a loss at today's rates. Services with a limit on replicas are not among them, as what they take in trouble does not
+count. On one type of GPU of which all are shared, a plan with
 what a loss takes costs no more than the bound with a loss, if the one without is proven.
+
+Without turns all of it holds with shares that serve one service each, and a service alone on a GPU that is kept free.
+Partitions that a service takes count as its replicas then, as on MIG, so the second plan is for the greater rate of
+those that have a limit on these, if there are some. A plan for greater rates is one of today's rates by the rule of
+execution, where what a share carries does not depend on the rate, and where the batch sizes are free; else nothing is
+planned for greater rates, and the bound is that of today's.
 """
 
 from collections import Counter, defaultdict
@@ -25,9 +36,11 @@ from time import monotonic
 
 import numpy as np
 
-from ...allocation.assembly import node_places, planned, without_plan
+from ...allocation.assembly import node_places, places_of, planned, without_plan
 from ...exact.cost_lattice import cost_lattice
 from ...exact.mig.spare_rules import SpareRules, spare_rules, worst_case
+from ...exact.mps.fixed_shares import alone_rps
+from ...exact.mps.fluid_shares import fluid_shares
 from ...exact.proof import ended
 from ...exact.turns.columns.spare_bound import bound_of_a_loss
 from ...model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
@@ -37,9 +50,8 @@ from ...performance.fleet_types import FleetType
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ...performance.turns.turn_rule import TOLERANCE, turn_rule
-from ...runtime.interruption import offer, unheard
+from ...runtime.interruption import heard_as, offer
 from .answers import bound_of
-from .of_rounds import is_beyond_all, too_few
 from .pressed_shares import slowing_models
 from .slowed_shares import at_best, is_slowed_by_igniter
 from .turning_partitions import measured_shares, points_of_share, shared_percent, standby_factor
@@ -59,37 +71,87 @@ NEVER_MIND = 1e-9
 
 def plan_beside_free_shares(resolved: ResolvedProblem, planner: str, plan: Planning, *, time_limit_s: float) -> Plan:
     """Returns the cheapest plan that was found, with a bound of all plans."""
+    from .of_rounds import is_beyond_all  # loads solvers, which what is at hand does without
+
     rules = spare_rules(resolved.problem.settings)
     if rules is None:
         return plan(resolved, time_limit_s)
-    begun, every = monotonic(), np.arange(len(resolved.required_rps))
-    some = _dearest(resolved, rules.services)
-    twice = rules.services > 0 and some.size < every.size
-    # What they name on the way keeps nothing free.
-    with unheard():
+    begun, every = monotonic(), _raised_in_place(resolved)
+    raises = may_be_raised(resolved)
+    some = _dearest(resolved, rules.services if raises and not rules.gpu_loss else 0)
+    more = raises and rules.services > 0 and not np.isin(every, some).all()
+    scarce = rules.gpu_loss and len(resolved.fleet) > 1 and any(one.available is not None for one in resolved.fleet)
+    twice = more or scarce
+    beside = _Beside(resolved, rules)
+
+    def heard(so_far: Plan) -> Plan:
+        stopped, of_first = so_far.search.stopped, _bound(resolved, rules, so_far.bound)
+        return _cheapest(resolved, planner, of_first, [(beside.complete(so_far, some), so_far)], stopped)
+
+    # What is named on the way keeps nothing free.
+    with heard_as(heard):
         first = plan(_without_free(resolved, rules, some), time_limit_s * (FOR_SOME if twice else 1.0))
     bound = _bound(resolved, rules, first.bound)
-    beside = _Beside(resolved, rules)
     if first.status is Status.INFEASIBLE or is_beyond_all(resolved, bound.cost_per_hour or 0.0):
         return _none(resolved, planner, bound, first, StopReason.INFEASIBLE)
     found = [(beside.complete(first, some), first)]
     offer(lambda stopped: _cheapest(resolved, planner, bound, found, stopped))
     best = _cheapest(resolved, planner, bound, found, None)
     left_s = time_limit_s - (monotonic() - begun)
-    if twice and best.status is not Status.OPTIMAL and left_s > 0:
-        with unheard():
-            second = plan(_without_free(resolved, rules, every), left_s)
+    if twice and best.status is not Status.OPTIMAL and left_s > 0 and (more or not best.gpus):
+        every = every if more else some
+        other = _without_free(resolved, rules, every)
+        other = other if best.gpus else _with_fewer_gpus(other)
+
+        def heard_too(so_far: Plan) -> Plan:
+            both = [*found, (beside.complete(so_far, every), so_far)]
+            return _cheapest(resolved, planner, bound, both, so_far.search.stopped)
+
+        with heard_as(heard_too):
+            second = plan(other, left_s)
         found.append((beside.complete(second, every), second))
         best = _cheapest(resolved, planner, bound, found, None)
     return best
 
 
+def _with_fewer_gpus(resolved: ResolvedProblem) -> ResolvedProblem:
+    """Returns the problem with a GPU less of each counted type, for which what is kept free has room."""
+    fleet = (
+        entry if entry.available is None else replace(entry, available=max(entry.available - 1, 0))
+        for entry in resolved.fleet
+    )
+    return replace(resolved, fleet=tuple(fleet))
+
+
+def may_be_raised(resolved: ResolvedProblem) -> bool:
+    """Tells whether plans for greater rates are plans of today's; the module says why."""
+    settings = resolved.problem.settings
+    return settings.turns != "none" or (settings.mps_rules == "free" and not resolved.rule.depends_on_rate)
+
+
+def _raised_in_place(resolved: ResolvedProblem) -> Ints:
+    """Returns who is served at the greater rate in the second plan: those with a limit on replicas, or all."""
+    every = np.arange(len(resolved.required_rps))
+    limited = np.array([one.max_replicas is not None for one in resolved.problem.workloads], dtype=np.bool_)
+    return every[limited] if resolved.problem.settings.turns == "none" and limited.any() else every
+
+
 def _dearest(resolved: ResolvedProblem, number: int) -> Ints:
     """Returns services without a limit on replicas that pay most, and so pay most more; at most `number`."""
+    if not number:
+        return np.zeros(0, dtype=np.int64)
     free = np.array([one.max_replicas is None for one in resolved.problem.workloads])
-    pays = np.where(free, paid_by_each(resolved), -np.inf)
+    pays = paid_by_each(resolved) if resolved.problem.settings.turns != "none" else _paid_alone(resolved)
+    pays = np.where(free, pays, -np.inf)
     order = np.argsort(-pays, kind="stable")[: min(number, int(free.sum()))]
     return np.sort(order)
+
+
+def _paid_alone(resolved: ResolvedProblem) -> Floats:
+    """Returns what each service pays at least alone on GPUs under MPS, USD per hour, shape (service,); 0: not there."""
+    usd = np.array([resolved.fleet_by_name[gpu].price_per_hour for gpu in resolved.mps])
+    gpus = fluid_shares(resolved).gpus
+    return np.asarray(np.where(np.isfinite(gpus), gpus * usd, 0.0).max(axis=1))
 
 
 def _without_free(resolved: ResolvedProblem, rules: SpareRules, raised: Ints) -> ResolvedProblem:
@@ -138,9 +200,28 @@ def _cheapest(
     return planned(resolved, gpus, planner=planner, bound=bound, search=search)
 
 
+def completed_at_hand(resolved: ResolvedProblem, planner: str, plans: Iterator[Plan], bound: Bound) -> Iterator[Plan]:
+    """Yields plans that keep nothing free with what they lack, and the bound of plans that keep nothing free."""
+    rules = spare_rules(resolved.problem.settings)
+    assert rules is not None  # such problems come here
+    beside, nobody = _Beside(resolved, rules), np.zeros(0, dtype=np.int64)
+    for plan in plans:
+        gpus = beside.complete(plan, nobody)
+        if gpus is not None:
+            yield planned(resolved, gpus, planner=planner, bound=bound, search=plan.search)
+
+
+def without_what_is_free(resolved: ResolvedProblem) -> ResolvedProblem:
+    """Returns the problem that keeps nothing free."""
+    rules = spare_rules(resolved.problem.settings)
+    return resolved if rules is None else _without_free(resolved, rules, np.zeros(0, dtype=np.int64))
+
+
 def _none(resolved: ResolvedProblem, planner: str, bound: Bound, plan: Plan, stopped: StopReason) -> Plan:
     reason = "no plan was found with the GPUs that there are and what is to be kept free; this proves nothing"
     if stopped is StopReason.INFEASIBLE:
+        from .of_rounds import is_beyond_all, too_few
+
         beyond = is_beyond_all(resolved, bound.cost_per_hour or 0.0)
         reason = too_few(bound) if beyond else next((one.reason for one in plan.unserved), reason)
     if plan.search.stopped is StopReason.TIME_LIMIT and stopped is StopReason.GAP_LEFT:
@@ -160,6 +241,8 @@ class _Kind:
     """Shape (service,): what each carries there; 0: it cannot be served."""
     has_gpu: bool
     """Whether it has a GPU for itself, as neighbours would slow it."""
+    size: int | None = None
+    """Index of the partition that it is instead, all of a GPU; None: it is a share."""
 
     @property
     def usd(self) -> float:
@@ -224,6 +307,7 @@ class _Beside:
         with np.errstate(divide="ignore"):
             many = np.ceil(missing[short, None] / np.stack([one.rps[short] for one in kinds], axis=1))
         usd = np.array([one.usd for one in kinds])
+        many[many > self._most_more(gpus)[short, None]] = np.inf
         if not np.isfinite(many).any(axis=1).all():
             return None
         choices = [np.argmin(np.where(np.isfinite(many), many * usd, np.inf), axis=1)]
@@ -236,7 +320,19 @@ class _Beside:
         counts = min(tried, key=lambda one: float(one @ usd))
         return [one for one, number in zip(kinds, counts.tolist(), strict=True) for _ in range(number)]
 
+    def _most_more(self, gpus: Sequence[PlannedGpu]) -> Floats:
+        """Returns how many partitions more each service may take, shape (service,)."""
+        workloads = self.resolved.problem.workloads
+        most = np.array([np.inf if one.max_replicas is None else one.max_replicas for one in workloads])
+        if self.resolved.problem.settings.turns != "none":
+            return np.full(most.shape, np.inf)
+        replicas = Counter(own.workload for gpu in gpus for one in gpu.partitions for own in one.serves)
+        return np.asarray(most - np.array([replicas[one.name] for one in workloads]))
+
     def _kinds(self) -> Iterator[_Kind]:
+        if self.resolved.problem.settings.turns == "none":
+            yield from self._whole_gpus()
+            return
         rule = turn_rule(self.resolved.problem)
         for entry in (one for one in self.resolved.fleet if "mps" in one.sharing):
             if is_slowed_by_igniter(self.resolved, entry):
@@ -254,6 +350,29 @@ class _Beside:
                 one = every_batch(entry, points, np.zeros(len(self.resolved.required_rps)))
                 rps = rule.alone_rps(one.batch, one.latency_ms).max(axis=1, initial=0.0)
                 yield _Kind(entry, percent, self._in_memory(entry, percent, rps), slowed)
+
+    def _whole_gpus(self) -> Iterator[_Kind]:
+        """Yields the GPUs of each type, for one service, where nobody takes turns."""
+        resolved = self.resolved
+        for entry in resolved.fleet:
+            if (mps := resolved.mps.get(entry.gpu.name)) is not None:
+                percent = mps.percent_of(mps.capacity_units)
+                yield _Kind(entry, percent, self._in_memory(entry, percent, alone_rps(resolved, mps)), True)
+                continue
+            own = [k for k, size in enumerate(resolved.sizes) if size.gpu == entry.gpu.name]
+            if own:
+                k = max(own, key=lambda k: float(resolved.capacity_rps[:, k].sum()))
+                yield _Kind(entry, 100.0, resolved.capacity_rps[:, k], True, k)
+
+    def _free_gpu(self, kind: _Kind) -> PlannedGpu:
+        """Returns a GPU of which a kind is kept free."""
+        if kind.size is None:
+            free = Partition(mig_profile=None, start=None, sm_percent=kind.percent, duty_cycle_ms=None, serves=())
+            return _new(kind.entry.gpu.name, "mps", (free,))
+        size = self.resolved.sizes[kind.size]
+        _, (start,) = places_of(size.gpu, [kind.size], [one.kind or "" for one in self.resolved.sizes])
+        free = Partition(mig_profile=size.kind, start=start, sm_percent=None, duty_cycle_ms=None, serves=())
+        return _new(size.gpu, size.sharing, (free,))
 
     def _in_memory(self, entry: FleetType, percent: float, rps: Floats) -> Floats:
         """Returns what services carry that have memory enough on a share."""
@@ -278,7 +397,7 @@ class _Beside:
                     found[i] = gpu.model_copy(update={"partitions": (*gpu.partitions, free)})
                     break
             else:
-                found.append(_new(share.entry.gpu.name, "mps", (free,)))
+                found.append(self._free_gpu(share))
         return found
 
     def _has_room(self, gpu: PlannedGpu, share: _Kind) -> bool:

@@ -23,13 +23,9 @@ CASES = {
         refused("mixed", objective="capacity", mps_rules="igniter", time_limit_s=2.0),
         ["Aim for fewest dollars", "Decide everything under MPS, not shares alone", "Share no GPUs by MPS"],
     ),
-    "kept free under MPS alone": (
-        refused("igniter", spare_services=1, spare_rate=0.5),
+    "kept free under MPS alone with a router that knows states": (
+        refused("igniter", spare_gpu_loss=True, latency="percentile", dispatch="central", mps_rules="free"),
         ["Keep no partitions free"],
-    ),
-    "kept free on some GPUs under MPS": (
-        refused("mixed", spare_gpu_loss=True),
-        ["Keep no partitions free", "Share no GPUs by MPS"],
     ),
     "most capacity in turns": (
         refused("demo", turns="fixed", objective="capacity"),
@@ -100,7 +96,7 @@ def test_where_one_change_alone_gives_no_plan_more_gpus_or_longer_slos_are_offer
 
 
 def test_the_page_offers_them_where_it_says_that_the_problem_was_refused():
-    problem, words = CASES["kept free under MPS alone"]
+    problem, words = CASES["kept free under MPS alone with a router that knows states"]
     page = settled(press(screen("plan", session_with(problem)), "solve"))
     assert "Not taken by this planner" in texts(page.markdown)
     assert page.button(key="remedy_0").label.startswith(words[0])
