@@ -37,7 +37,7 @@ from ...performance.unservable import unservable
 from ..exact import Exact
 from ..planner import AtHand
 from .answers import bound_of, with_bound
-from .at_hand import NO_SEARCH, at_hand
+from .at_hand import NO_SEARCH
 from .slowed_shares import at_best, is_slowed_by_igniter
 from .turning_partitions import Points, measured_shares, points_of_instances, points_of_share, shared_percent
 
@@ -64,7 +64,8 @@ def _without_turns(resolved: ResolvedProblem, planner: str, bound: Bound) -> Ite
     """Yields plans of the problem in which nobody takes turns, if that one is planned."""
     if not is_planned_without_turns(resolved):
         return
-    for plan in at_hand(resolved).plans():
+    known = Exact().at_hand(resolved)
+    for plan in known.plans() if known is not None else ():
         # What it may have proven holds of plans without turns alone, as its prices do.
         status = Status.FEASIBLE if plan.status is Status.OPTIMAL else plan.status
         update = {"planner": planner, "prices": None, "search": NO_SEARCH, "status": status}
