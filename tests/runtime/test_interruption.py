@@ -15,12 +15,14 @@ from sliceplan.solver.check import check
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.runtime import interruption
 from sliceplan.solver.runtime.deadline import at_most_left, seconds_left, until
 from sliceplan.solver.runtime.interruption import (
     GivenUpError,
     Watch,
     best_so_far,
+    heard_as,
     interruptible_by,
     offer,
     runs_on,
@@ -363,3 +365,17 @@ def test_what_a_search_within_names_is_no_answer_of_the_one_around_it():
     with interruptible_by(stop):
         assert best_so_far(search, nothing) == "around"
     never.set()
+
+
+def test_what_a_search_within_another_names_is_told_anew():
+    def search():
+        offer(lambda _: "own")
+        with heard_as(lambda found: f"made of {found}"):
+            offer(lambda _: "first")
+            offer(lambda stopped: f"second, {stopped}")
+        time.sleep(5)
+
+    found = best_so_far(search, lambda _: "nothing", deadline=time.monotonic() + 0.1)
+    assert found == f"made of second, {StopReason.TIME_LIMIT}"
+    with heard_as(lambda found: found):
+        offer(lambda _: "to nobody")
