@@ -1,13 +1,13 @@
 """
 Names of planners above their bars, which have all of a narrow page's width then: what people call them, and beside it,
-in small, what commands and files do.
+in small, whose rules these are; what commands and files call them stands in the tables.
 """
 
 from collections.abc import Iterable, Mapping
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.wording.planner_words import plain_name
+from sliceplan.solver.wording.planner_words import RULES_OF, plain_name
 
 from .texts import in_chart
 
@@ -50,4 +50,5 @@ def _in_a_line(place: str, planner: str) -> str:
     plain = plain_name(planner)
     if plain == planner:
         return in_chart(place)
-    return f'{in_chart(plain)} <span style="font-size:9px">{in_chart(place)}</span>'
+    said = place.removeprefix(planner)  # as (does not hold)
+    return f'{in_chart(plain)} <span style="font-size:10px">{in_chart(RULES_OF[planner] + said)}</span>'

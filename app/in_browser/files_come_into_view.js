@@ -12,13 +12,17 @@
   const DRAWN_MS = 3_000; // and what is above the files is then drawn
   const LOOKED_AT_MS = 100;
   let until = 0;
+  let atMost = 0;
   let seenAt = 0;
+
+  const isDrawn = () => document.querySelector('[data-test-script-state="running"]') !== null;
 
   const look = () => {
     if (performance.now() > until) return;
     const files = document.querySelector(".st-key-files");
     if (files !== null) {
-      if (seenAt === 0) until = (seenAt = performance.now()) + DRAWN_MS;
+      // What is chosen may come later than what is above, on a busy server.
+      if (seenAt === 0 || isDrawn()) until = Math.min((seenAt = performance.now()) + DRAWN_MS, atMost);
       files.scrollIntoView({ block: "start" });
       const focused = document.activeElement;
       if (focused === document.body || focused?.closest(".st-key-to_files")) {
@@ -37,7 +41,7 @@
     "click",
     (event) => {
       if (!(event.target instanceof Element) || !leads(event.target)) return;
-      until = performance.now() + LED_MS;
+      until = atMost = performance.now() + LED_MS;
       seenAt = 0;
       look();
     },

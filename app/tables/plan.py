@@ -12,7 +12,7 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 from sliceplan.solver.wording.summary import missed_slos
 
-MOST_NAMED = 3
+MOST_NAMED = 1
 """GPUs of a service that are named; of more, their number."""
 
 
@@ -60,6 +60,7 @@ def service_table(figures: Sequence[ServiceFigures]) -> pd.DataFrame:
     rows = [
         {
             "service": one.name,
+            "model": one.model,
             "runs on": ", ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in one.places.items()),
             "rate (req/s)": one.required_rps,
             "capacity (req/s)": one.capacity_rps,
@@ -70,7 +71,6 @@ def service_table(figures: Sequence[ServiceFigures]) -> pd.DataFrame:
             "SLO (ms)": one.slo_ms,
             "SLO kept": "no" if one.misses else "yes",
             "predicted": None if one.slowest is None else str(one.slowest.basis),
-            "model": one.model,
             "GPUs": _few(one.gpus),
         }
         for one in figures
@@ -79,6 +79,9 @@ def service_table(figures: Sequence[ServiceFigures]) -> pd.DataFrame:
     floats = ("load", "latency (ms)", "slack")
     if not any(one.misses for one in figures):
         frame = frame.drop(columns="SLO kept", errors="ignore")
+    # What is the same for all is said beside the table, which then fits beside the sidebar.
+    if len({str(one.slowest.basis) for one in figures if one.slowest is not None}) == 1:
+        frame = frame.drop(columns="predicted", errors="ignore")
     return frame.astype(dict.fromkeys(floats, "float64")) if rows else frame
 
 

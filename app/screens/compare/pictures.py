@@ -49,8 +49,8 @@ def _breakdowns(problem: Problem, compared: Comparison) -> dict[str, CostBreakdo
 def _show_costs(session: Session, compared: Comparison) -> None:
     show_picture(session, gap_chart(compared), "gaps")
     st.caption(
-        "No plan that holds can cost less than the line: *exact search* proves that. In small print: the planners' "
-        "names in files and commands."
+        "No plan that holds can cost less than the line: *exact search* proves that. In small print: whose rules a "
+        "planner follows."
     )
 
 

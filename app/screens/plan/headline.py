@@ -54,17 +54,19 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     without = uncovered(problem)
     seen = None if goes_on else usual_simulation_of(session, names, answered)
     with st.container(horizontal=True, vertical_alignment="center", key="verdicts"):
-        if not goes_on:  # what is not the last word is said above
-            words, colour = verdict(plan, without)
-            if colour == "green" and plans_for_no_percentile(plan):
-                words, colour = f"{words} for execution times", "blue"
+        words, colour = verdict(plan, without)
+        # What is the last word and proven is said by the headline, what is promised by the lines below it.
+        if not goes_on and colour != "green":
             st.badge(words, color=colour, icon=ICONS[colour])
-        if (promised := promise_badge(plan, seen)) is not None:
+        promised = promise_badge(plan, seen)
+        if promised is not None and promised[1] != "blue":
             st.badge(promised[0], color=promised[1], icon=PROMISE_ICONS[promised[1]], help=PROMISE)
         if is_answer and session.answer is not None and plans_for_no_percentile(plan):
             offer_to_make_it_hold(session, session.answer, usual_traffic(names), "Plan")
     missing = f", {' and '.join(without)} left out" if without and plan.gpus else ""
-    st.header(literal(proof_and_requests(plan, plan_result(plan, plan.gap), missing, seen)))
+    is_proven = not goes_on and colour == "green" and not plans_for_no_percentile(plan)
+    sign = f":green[{ICONS['green']}] " if is_proven else ""
+    st.header(sign + literal(proof_and_requests(plan, plan_result(plan, plan.gap), missing, seen)))
     if without:
         st.warning(
             f"Left out of this plan: {literal(', '.join(without))}. The speeds of their models are not known there; "

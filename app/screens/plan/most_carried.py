@@ -45,8 +45,8 @@ def most_in_words(report: CapacityReport) -> list[str]:
     if report.weights != "solo" or report.capacity is None:
         return capacity_lines(report)
     lines = [
-        f"Every service keeps its rate, and together they could carry as much as {report.capacity:.2f} GPUs that serve "
-        "one service each."
+        "Every service keeps its rate, and what is left is given to those of which a GPU carries most. All at once "
+        f"they could then carry as much as {report.capacity:.2f} GPUs do that serve one service alone."
     ]
     if report.limit is None or report.gap is None:
         lines.append("Nothing is proven about more; allow more time.")
@@ -64,8 +64,8 @@ def show_services(report: CapacityReport) -> None:
         column = st.column_config
         columns = {
             "service": column.TextColumn("Service"),
-            "rate_rps": column.NumberColumn("Rate (requests/s)", format="%.1f"),
-            "capacity_rps": column.NumberColumn("Could carry (requests/s)", format="%.1f"),
+            "rate_rps": column.NumberColumn("Rate (requests/s)", format="localized"),
+            "capacity_rps": column.NumberColumn("Could carry (requests/s)", format="localized"),
             "times": column.NumberColumn("Times the rate", format="%.2f"),
         }
         show_table(capacity_table(report), "most_carried", columns=columns, at_once=CARDS_AT_ONCE)

@@ -231,6 +231,9 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
         },
         folded=("predicted", "may take (ms)"),
     )
+    kinds = {str(one.slowest.basis) for one in shown if one.slowest is not None}
+    if len(kinds) == 1:
+        st.caption(f"How their latencies are known: {kinds.pop()}. *Words* says what that is.")
 
 
 def _show_gpus(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:

@@ -6,6 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 from sliceplan.app.tables.promise import promise_sentence
 from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.texts import literal, sentence
+from sliceplan.app.widgets.words import PROMISE
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
 from sliceplan.solver.model.objective import COST, SAME, SOLO_CAPACITY
@@ -41,7 +42,7 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) 
     lines += [("What is proven", words.proof), ("What is promised", _promise(problem, plan))]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
-    st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
+    st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text), help=PROMISE)
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
         if own.objective == SOLO_CAPACITY:

@@ -271,7 +271,8 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
         st.success("None found: no reset, no mode change, no service short or drained while busy.")
         return
     lines = []
-    for what in dict.fromkeys(risk.what for risk in risks):
+    levels = list(BADGES)
+    for what in dict.fromkeys(risk.what for risk in sorted(risks, key=lambda risk: levels.index(risk.level))):
         alike = [risk for risk in risks if risk.what == what]
         begin_with = f"{MARKS[alike[0].level]} {BADGES[alike[0].level]} **{what}**: "
         lines += [begin_with + literal(risk.text) for risk in alike[:MOST_ALIKE]]

@@ -183,7 +183,8 @@ def _say_more(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
     monthly = "" if new.cost_per_hour is None else f"${new.cost_per_hour * HOURS_A_MONTH:,.0f} per month of 730 hours. "
     prices = whose_prices(new)
-    said = f"{monthly}Beside the problem as it is: {result_and_what_of(old, old.gap)}."
+    beside = "" if new is old else f"Beside the problem as it is: {result_and_what_of(old, old.gap)}."
+    said = f"{monthly}{beside}".strip()
     st.caption(literal(f"{said} {sentence(prices)}" if prices else said))
 
 
