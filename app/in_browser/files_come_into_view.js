@@ -15,14 +15,14 @@
   let atMost = 0;
   let seenAt = 0;
 
-  const isDrawn = () => document.querySelector('[data-test-script-state="running"]') !== null;
+  const isBeingDrawn = () => document.querySelector('[data-test-script-state="running"]') !== null;
 
   const look = () => {
     if (performance.now() > until) return;
     const files = document.querySelector(".st-key-files");
     if (files !== null) {
       // What is chosen may come later than what is above, on a busy server.
-      if (seenAt === 0 || isDrawn()) until = Math.min((seenAt = performance.now()) + DRAWN_MS, atMost);
+      if (seenAt === 0 || isBeingDrawn()) until = Math.min((seenAt = performance.now()) + DRAWN_MS, atMost);
       files.scrollIntoView({ block: "start" });
       const focused = document.activeElement;
       if (focused === document.body || focused?.closest(".st-key-to_files")) {
