@@ -88,7 +88,7 @@ def errors_table(profile: Profile) -> pd.DataFrame:
         rows.insert(0, _error_row("all curves together", profile.error))
     if profile.interference is not None:
         rows += [_error_row(f"MPS: {what}", error) for what, error in profile.interference.errors.items()]
-    if profile.neighbours is not None:
+    if profile.neighbours is not None and profile.neighbours.error is not None:
         rows.append(_error_row("slowdown by a neighbour", profile.neighbours.error))
     return pd.DataFrame(rows, columns=["fit", "points", "median", "p95", "max"])
 

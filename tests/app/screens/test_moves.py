@@ -27,6 +27,7 @@ from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.prediction_evidence import prediction_evidence
+from sliceplan.solver.model.interference import NeighbourModel
 from sliceplan.solver.model.profile import MeasuredPoint, Profile, merged
 from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.wording.transition_text import step_in_words
@@ -487,4 +488,6 @@ def test_profile_tables_have_every_point_and_every_fit():
     assert len(points_table(mig)) == sum(curve.max_batch for curve in mig.curves)
     assert list(errors_table(mig)["fit"])[:2] == ["all curves together", "1g.10gb, 1 process"]
     assert set(errors_table(shared)["fit"]) == {f"MPS: {what}" for what in shared.interference.errors}
+    constants = NeighbourModel(own_l2=0, other_l2=0, own_dram=0, other_dram=0, constant=0)  # how well is not published
+    assert not len(errors_table(shared.model_copy(update={"interference": None, "neighbours": constants})))
     assert set(points_table(shared)["partition"]) >= {"10 %, alone", "whole GPU"}
