@@ -10,7 +10,8 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.capacity import capacity_lines
 
-MOST_UNDER_MPS = 300
+MOST_UNDER_MPS, MOST_BESIDE_OTHERS = 1_000, 300
+"""Services under MPS, and those where GPUs are also cut or used whole."""
 
 CARDS_AT_ONCE = 3
 """Services that a phone shows at first."""
@@ -30,6 +31,8 @@ def why_not_known(problem: Problem) -> str | None:
             return "under MPS known where everything is decided, not shares alone, and without standbys (Settings)"
         if len(problem.workloads) > MOST_UNDER_MPS:
             return f"under MPS known of up to {MOST_UNDER_MPS} services"
+        if len(problem.workloads) > MOST_BESIDE_OTHERS and any(set(one.sharing) != {"mps"} for one in problem.fleet):
+            return f"under MPS beside other GPUs known of up to {MOST_BESIDE_OTHERS} services"
     return None
 
 

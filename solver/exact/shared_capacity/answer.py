@@ -35,6 +35,11 @@ from ..fleet.mixed_fleet import solve_mixed_fleet
 from .alone import prices_of_units
 from .apart import Cheap, set_apart
 from .asked_rows import AskedRows
+from .completed import completed
+from .dealt_resources.cells import SharedCells
+from .dealt_resources.limit import ResourcePrices
+from .dealt_resources.plans import Dealer
+from .dealt_resources.prices import Proven
 from .dived import dived, with_all
 from .freed import better_plans, join_near_program
 from .gpu_contents import Content
@@ -72,6 +77,18 @@ DIVING = 0.4
 
 AGAIN = 2.0
 """Times as long as the last question took that is left for another: at better prices more cells are alike."""
+
+RESOURCES, DEALING = 0.08, 0.1
+"""Parts of the time for prices of resources, and for plans by them."""
+
+FEW, MANY = 60, 300
+"""
+Services up to which contents are so few that their prices settle before; and beyond which they do not, so that
+resources have all the time.
+"""
+
+RESOURCES_OF_MANY, DEALING_OF_MANY = 0.25, 0.5
+"""Parts of the time of so many."""
 
 ROUNDS = 100_000
 """Steps of prices, and questions, at most; mostly time ends them before."""
@@ -145,19 +162,24 @@ def most_capacity_shared(
         cheap = solve_mixed_fleet(replace(resolved, gap=ANY), place, known, time_limit_s=limit_s)
     if cheap.stopped is StopReason.INFEASIBLE:
         return MostCapacity(StopReason.INFEASIBLE, cheap.solver, None, None)
-    search.begin(cheap.gpus or (), ASKING * time_limit_s)
+    is_many = len(weights) > MANY and search.has_resources
+    search.begin(cheap.gpus or (), 0.0 if is_many else ASKING * time_limit_s)
     if search.is_infeasible:
         return search.answer(limited=False)
     said()
-    mixing = deadline - MIXING * time_limit_s
+    if is_many:
+        for _ in _of_many(search, one_each if is_whole else None, place, cheap.gpus or (), time_limit_s, deadline):
+            said()
+        return search.answer(limited=time.monotonic() >= deadline)
+    mixing, is_dealt = deadline - MIXING * time_limit_s, len(weights) > FEW
     if one_each is not None and is_whole:
         first = _Search(one_each, weights, min(time.monotonic() + ONE_EACH * time_limit_s, deadline))
         first.begin(cheap.gpus or (), ASKING * time_limit_s)
-        for _ in _planned(first, place, time_limit_s, mixing):
+        for _ in _planned(first, place, time_limit_s, mixing, is_dealt=is_dealt):
             search.take(first)
             said()
     else:
-        for _ in _planned(search, place, time_limit_s, mixing):
+        for _ in _planned(search, place, time_limit_s, mixing, is_dealt=is_dealt):
             said()
     search.improve_prices(min(time.monotonic() + PRICING * time_limit_s, mixing))
     for _ in range(ROUNDS):
@@ -173,8 +195,13 @@ def most_capacity_shared(
     return search.answer(limited=time.monotonic() >= deadline)
 
 
-def _planned(search: "_Search", place: Place, time_limit_s: float, mixing: float) -> Iterator[None]:
+def _planned(search: "_Search", place: Place, time_limit_s: float, mixing: float, *, is_dealt: bool) -> Iterator[None]:
     """Looks for a plan and for prices without proof, and yields after each step in which a plan may become better."""
+    if is_dealt:
+        search.price_resources(min(time.monotonic() + RESOURCES * time_limit_s, mixing))
+        dealt_end = min(time.monotonic() + DEALING * time_limit_s, mixing)
+        search.deal(partial(_of_any_cost, place, dealt_end), dealt_end)
+        yield
     apart_end = min(time.monotonic() + APART * time_limit_s, mixing)
     search.set_apart(partial(_of_least_cost, place, apart_end), apart_end)
     yield
@@ -184,6 +211,47 @@ def _planned(search: "_Search", place: Place, time_limit_s: float, mixing: float
     search.improve_prices(min(time.monotonic() + PRICING * time_limit_s, mixing))
     search.dive(min(time.monotonic() + DIVING * time_limit_s, mixing))
     yield
+
+
+def _of_many(
+    search: "_Search",
+    one_each: ResolvedProblem | None,
+    place: Place,
+    gpus: Sequence[AllocatedGpu],
+    time_limit_s: float,
+    deadline: float,
+) -> Iterator[None]:
+    """
+    Looks for a limit and plans by prices of resources alone, and yields after each step.
+
+    Parameters
+    ----------
+    one_each
+        The problem without splitting, whose plans are looked for; None: the problem itself.
+    gpus
+        A plan of it that serves the rates.
+    """
+    search.price_resources(time.monotonic() + RESOURCES_OF_MANY * time_limit_s)
+    yield
+    planned = search
+    if one_each is not None:
+        planned = search.of(one_each)
+        planned.begin(gpus, 0.0)
+        planned.price_resources(time.monotonic() + RESOURCES_OF_MANY * time_limit_s / 2)
+    end = min(time.monotonic() + DEALING_OF_MANY * time_limit_s, deadline)
+    planned.deal(partial(_of_any_cost, place, deadline), end)
+    search.take(planned)
+    yield
+    search.carry_more()
+    yield
+
+
+def _of_any_cost(place: Place, end: float, others: ResolvedProblem, part: float) -> Sequence[AllocatedGpu] | None:
+    """Returns the GPUs of a plan that is found at once; None: none was."""
+    left_s = end - time.monotonic()
+    if left_s <= 0:
+        return None
+    return solve_mixed_fleet(replace(whole(others), gap=ANY), place, time_limit_s=part * left_s).gpus
 
 
 def _one_replica_each(resolved: ResolvedProblem) -> ResolvedProblem | None:
@@ -237,11 +305,22 @@ class _Search:
         self._steps = Steps()
         self._worth: dict[str, float] = {}
         self._limit = inf
+        self._dealer: Dealer | None = None
+
+    def of(self, other: ResolvedProblem) -> "_Search":
+        """Returns a search for plans of another problem of the same services and GPUs."""
+        return _Search(other, self._weights, self._deadline)
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether all GPUs are shared by MPS only, so that prices of their resources say what they are worth."""
+        return all(isinstance(one, SharedGpus) for one in self._fleet)
 
     def begin(self, gpus: Sequence[AllocatedGpu], asking_s: float) -> None:
-        """Takes a plan that serves the rates, and asks what a content is worth."""
+        """Takes a plan that serves the rates, and asks what a content is worth if there is time for that."""
         plan = [content for one in gpus if (content := content_of(self._fleet, one)) is not None]
-        self._ask(self._centre, time.monotonic() + asking_s, cells=CELLS, gap=GAP)
+        if asking_s > 0:
+            self._ask(self._centre, time.monotonic() + asking_s, cells=CELLS, gap=GAP)
         if not plan or not self._asked.are_met_by(plan):
             return
         self._known.add(plan)
@@ -252,6 +331,39 @@ class _Search:
         """Takes contents and the plan of a search of which every plan is one of this problem."""
         self._known.add(other._known.all())
         self._keep(other._plan)
+
+    def price_resources(self, end: float) -> None:
+        """Takes prices of resources, and what they prove, if all GPUs are under MPS; looked for until `end`."""
+        if self.is_done or not self.has_resources:
+            return
+        shared = [SharedCells(one.figures, self._weights) for one in self._fleet if isinstance(one, SharedGpus)]
+        found = ResourcePrices(shared, self._asked.once, self._counts, self._limit_of)
+        found.improve(end)
+        limit = self._limit_of(found.best)
+        if limit < self._limit:
+            self._limit, self._prices, self._worth = limit, found.best.prices, dict(found.best.worth)
+            self._centre = found.best.prices
+        price, charge = found.best.prices.of(self._weights)
+        paid = charge - (price - self._weights) * self._resolved.required_rps
+        worth = max(found.best.worth.values())
+        self._dealer = Dealer(shared, found.points(), self._counts, self._weights, paid, worth)
+
+    def _limit_of(self, proven: Proven) -> float:
+        return limit_at(self._resolved, proven.prices, proven.worth, self._counts)
+
+    def deal(self, cheap: Cheap, end: float) -> None:
+        """Deals services to GPUs as prices of resources say, until `end`, and makes a plan of the best round."""
+        if self.is_done or self._dealer is None:
+            return
+        best = None
+        for one in self._dealer.rounds(end):
+            self._known.add(one.contents)
+            best = one if best is None or one.lacks < best.lacks else best
+        if best is not None:
+            plan = completed(self._resolved, self._fleet, best.contents, cheap)
+            if plan is not None:
+                self._known.add(plan)
+                self._keep(plan)
 
     def price_at_least_cost(self, end: float) -> None:
         """Takes prices of least cost if there are any that are better; they are looked for until `end`."""

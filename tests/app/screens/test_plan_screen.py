@@ -10,7 +10,7 @@ from support.app_screens import press, screen, session_with, settled, switch, te
 
 from sliceplan.app.jobs.searching_on import longer
 from sliceplan.app.profiles.left_out import uncovered
-from sliceplan.app.screens.plan.most_carried import MOST_UNDER_MPS, why_not_known
+from sliceplan.app.screens.plan.most_carried import MOST_BESIDE_OTHERS, MOST_UNDER_MPS, why_not_known
 from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.tables.changed import since
 from sliceplan.app.tables.verdict import verdict
@@ -26,7 +26,7 @@ from sliceplan.solver.model.plan import Search, Status, Unserved
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact_plans.refused_capacity import MOST_SERVICES
+from sliceplan.solver.planners.exact_plans import refused_capacity
 from sliceplan.solver.planners.registry import planner_named
 from sliceplan.solver.what_if.changes import applied
 
@@ -502,7 +502,12 @@ def test_the_most_is_not_asked_of_more_services_under_mps_than_the_planner_takes
     many = problem.model_copy(update={"settings": free})
     assert str(MOST_UNDER_MPS) in why_not_known(many)
     assert why_not_known(many.model_copy(update={"workloads": many.workloads[:MOST_UNDER_MPS]})) is None
-    assert MOST_UNDER_MPS == MOST_SERVICES
+    beside = random_mps_problem(MOST_BESIDE_OTHERS + 1, 0)
+    whole = tuple(one.model_copy(update={"sharing": ("mps", "exclusive")}) for one in beside.fleet)
+    asked = beside.model_copy(update={"settings": free, "fleet": whole})
+    assert f"up to {MOST_BESIDE_OTHERS} services" in why_not_known(asked)
+    assert why_not_known(asked.model_copy(update={"workloads": asked.workloads[:MOST_BESIDE_OTHERS]})) is None
+    assert (MOST_UNDER_MPS, MOST_BESIDE_OTHERS) == (refused_capacity.MOST_SERVICES, refused_capacity.MOST_BESIDE_OTHERS)
 
 
 def test_whom_to_leave_out_for_one_gpu_less_is_asked_where_the_plan_is_and_one_press_does_it():
