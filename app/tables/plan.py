@@ -12,7 +12,7 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 from sliceplan.solver.wording.summary import missed_slos
 
-MOST_NAMED = 1
+MOST_NAMED = 3
 """GPUs of a service that are named; of more, their number."""
 
 

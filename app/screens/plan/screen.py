@@ -216,24 +216,26 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
     shown = [one for one in figures if not chosen.restricts or one.name in running]
     column = st.column_config
     show_table(
-        service_table(shown),
+        # The views Latency budgets and GPUs show these two; without them the table fits beside the sidebar.
+        service_table(shown).drop(columns=["may take (ms)", "GPUs"], errors="ignore"),
         "plan_services",
         columns={
             "rate (req/s)": column.NumberColumn(format="%.0f", help="with the headroom that is provisioned"),
             "capacity (req/s)": column.NumberColumn(format="%.0f", help="predicted, of all its partitions"),
             "load": column.NumberColumn(format="%.0f %%", help="rate over capacity"),
             "latency (ms)": column.NumberColumn(format="%.1f", help="predicted, of its slowest partition"),
-            "may take (ms)": column.NumberColumn(format="%.1f", help="the part of the SLO that a batch may take"),
-            "SLO (ms)": column.NumberColumn(format="%.0f"),
-            "slack": column.NumberColumn(format="%.0f %%", help="how much of what it may take the latency leaves"),
+            "SLO (ms)": column.NumberColumn(format="%.4g"),
+            "slack": column.NumberColumn(
+                format="%.0f %%", help="how much the latency leaves of what a batch may take, a part of the SLO"
+            ),
             "predicted": column.TextColumn(help="from measurements, fitted curves, or estimated from another GPU type"),
             "SLO kept": column.TextColumn(help="no: it gets less than it was promised"),
         },
-        folded=("predicted", "may take (ms)"),
+        folded=("predicted",),
     )
     kinds = {str(one.slowest.basis) for one in shown if one.slowest is not None}
     if len(kinds) == 1:
-        st.caption(f"How their latencies are known: {kinds.pop()}. *Words* says what that is.")
+        st.caption(f"All these latencies are {kinds.pop()}; *Words* says what that means.")
 
 
 def _show_gpus(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:

@@ -62,6 +62,10 @@ def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
     page = press(screen("plan", session_with(shop())), "solve")
     look_at(page, "Services")
     assert len(table_with(page, "slack")) == 8
+    # Nine fit beside the sidebar at 1,280 px.
+    assert list(table_with(page, "slack").columns)[:3] == ["service", "model", "runs on"]
+    assert len(table_with(page, "slack").columns) == 9
+    assert "All these latencies are fitted;" in texts(page.caption)
     assert "Shown:" not in texts(page.caption)
     page.multiselect(key="plan.services").set_value(["ad-ranking"]).run()
     assert list(table_with(page, "slack")["service"]) == ["ad-ranking"]
