@@ -1,7 +1,7 @@
 """
 From GPUs on which services stand alone or take turns to a plan: places, rates, cost.
 
-MIG instances and GPUs that are used whole, and beside them GPUs under MPS (rounds.py).
+MIG instances, GPUs that are used whole and cores of CPUs, and beside them GPUs under MPS (rounds.py).
 """
 
 from collections.abc import Sequence
@@ -130,16 +130,18 @@ def _partition(
 ) -> Partition:
     size = resolved.sizes[one.size]
     profile = size.mig.name if size.mig else None
-    if alone is not None:
-        return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=(alone,))
-    if not one.turns:
-        return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=())
+    if alone is not None or not one.turns:
+        serves = () if alone is None else (alone,)
+        return Partition(
+            mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=serves, cores=size.cores
+        )
     rates = [min(float(rps * part[w]), rps) for w, rps in _carried(resolved, one)]
     workloads, promises = resolved.problem.workloads, resolved.problem.settings.latency != "execution"
     return Partition(
         mig_profile=profile,
         start=start,
         sm_percent=None,
+        cores=size.cores,
         duty_cycle_ms=one.round_ms,
         turns="any" if resolved.problem.settings.turns == "any" else "fixed",
         serves=tuple(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..metrics.plan_columns import Ints, PlanColumns
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.naming import SERVICES
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem, Workload
@@ -105,7 +105,7 @@ class _Judged:
         for field in ("causes_ms", "memory_mib", "dispatch_after_ms"):
             if getattr(served, field) is not None:
                 yield Violation(where, f"states {field}; expected null where services take turns without MPS")
-        key = (owner.model, self.gpu.gpu, self.partition.mig_profile, served.batch, served.processes)
+        key = (owner.model, self.gpu.gpu, self.partition.kind, served.batch, served.processes)
         point = self.predict(*key)
         if point is None:
             yield Violation(where, f"no profile of {owner.model} knows batch {served.batch} here")
@@ -117,17 +117,23 @@ class _Judged:
 
     def _wrong_memory(self) -> Iterator[Violation]:
         """All models of a round are in the partition's memory at once; what is unknown takes none."""
-        facts, name = load_catalogue()[self.gpu.gpu], self.partition.mig_profile
-        instance = facts.mig.profile(name) if facts.mig and name else None
-        there = instance.memory_mib if instance else facts.memory_mib
+        there = self._there_mib()
         needed = sum(self._memory_mib(served) for served in self.partition.serves)
         if there is not None and needed > there * (1 + RELATIVE):
             message = f"{SERVICES} need {needed:g} MiB of memory together; it has {there:g} MiB"
             yield Violation(self.gpu.id, message, named=_names(self.partition))
 
+    def _there_mib(self) -> float | None:
+        """Returns the memory of the partition; None: not known."""
+        if (cpu := load_cpus().get(self.gpu.gpu)) is not None:
+            return cpu.memory_of(self.partition.cores or 0)
+        facts, name = load_catalogue()[self.gpu.gpu], self.partition.mig_profile
+        instance = facts.mig.profile(name) if facts.mig and name else None
+        return instance.memory_mib if instance else facts.memory_mib
+
     def _memory_mib(self, served: Served) -> float:
         owner = self.workloads[served.workload]
-        point = self.predict(owner.model, self.gpu.gpu, self.partition.mig_profile, served.batch, served.processes)
+        point = self.predict(owner.model, self.gpu.gpu, self.partition.kind, served.batch, served.processes)
         return owner.memory_mib or (point.memory_mib if point else None) or 0.0
 
 

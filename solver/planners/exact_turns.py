@@ -1,5 +1,5 @@
 """
-Turns with a proven bound: on MIG instances, whole GPUs and shares of GPUs under MPS.
+Turns with a proven bound: on MIG instances, whole GPUs, shares of GPUs under MPS and cores of CPUs.
 
 Partitions are packed by prices, for any number of services, and the bound is what shares of the partitions' time they
 need at least (exact_plans/of_rounds.py). Of few services under MPS alone contents of shares are columns of an integer
@@ -17,7 +17,7 @@ from ..performance.resolve import ResolvedProblem
 from .exact_plans.pressed_shares import slowing_models
 from .exact_plans.slowed_shares import is_slowed_by_igniter
 from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares, shared_percent, standby_factor
-from .planner import AtHand, Planner
+from .planner import SPARE_SETTINGS, AtHand, Planner, cpus_of
 
 MOST_SERVICES = 8
 """Services of which sets are enumerated (exact_plans/of_contents.py)."""
@@ -28,13 +28,16 @@ class ExactTurns(Planner):
 
     name = "exact-turns"
     source = "contents of shares as columns of an integer program, HiGHS through OR-Tools MathOpt"
-    sharing: tuple[Sharing, ...] = ("mps", "mig", "exclusive")
+    sharing: tuple[Sharing, ...] = ("mps", "mig", "exclusive", "cores")
     objectives = ("cost",)
     takes_turns = True
     keeps_spares = True
 
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
+        if resolved.problem.settings.keeps_spares and (cpus := cpus_of(resolved)):
+            kept = f"partitions are kept free ({SPARE_SETTINGS})"
+            reasons.append(f"{kept} on GPUs only; the fleet has the CPUs {', '.join(cpus)}")
         under_mps = [entry for entry in resolved.fleet if "mps" in entry.sharing]
         by_igniter = [entry.gpu.name for entry in under_mps if is_slowed_by_igniter(resolved, entry)]
         tables = [f"{model} on {gpu}" for model, gpu in _known_by_tables(resolved) if gpu in by_igniter]
@@ -66,7 +69,8 @@ class ExactTurns(Planner):
             from .exact_plans.of_contents import plan_contents
 
             return plan_contents(resolved, self.name, time_limit_s=time_limit_s)
-        if any(is_slowed_by_igniter(resolved, entry) for entry in resolved.fleet):
+        # A search for rounds packs CPUs less well than one that knows no rounds.
+        if cpus_of(resolved) or any(is_slowed_by_igniter(resolved, entry) for entry in resolved.fleet):
             from .exact_plans.without_turns import plan_rounds_or_none
 
             return plan_rounds_or_none(resolved, self.name, time_limit_s=time_limit_s)

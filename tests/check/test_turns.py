@@ -289,7 +289,7 @@ def test_models_of_a_round_are_in_memory_together_where_that_is_known(mig_profil
     """Of the second instance the catalogue does not know the memory."""
     owner = SimpleNamespace(memory_mib=40_000.0, model="m", name="a")
     served = SimpleNamespace(workload="a", batch=1, processes=1)
-    partition = SimpleNamespace(serves=(served,), mig_profile=mig_profile)
+    partition = SimpleNamespace(serves=(served,), mig_profile=mig_profile, kind=mig_profile)
     gpu = SimpleNamespace(id="x", gpu="B200-180GB")
     assert (load_catalogue()[gpu.gpu].mig.profile(mig_profile).memory_mib is None) != wrong
     judged = _Judged(None, {"a": owner}, gpu, partition, lambda *_: None, None)
@@ -304,7 +304,7 @@ def test_a_model_of_which_no_memory_is_known_takes_none(first_mib, wrong):
     serves = tuple(SimpleNamespace(workload=name, batch=1, processes=1) for name in owners)
     gpu = SimpleNamespace(id="x", gpu="A100-80GB")
     for point in (None, SimpleNamespace(memory_mib=None)):
-        partition = SimpleNamespace(serves=serves, mig_profile="1g.10gb")
+        partition = SimpleNamespace(serves=serves, mig_profile="1g.10gb", kind="1g.10gb")
         judged = _Judged(None, owners, gpu, partition, lambda *_, point=point: point, None)
         assert bool(list(judged._wrong_memory())) == wrong
 

@@ -21,6 +21,7 @@ from ...exact.mig.patterns import Pattern, patterns_of
 from ...exact.turns.columns.slots import Slots, slots_of
 from ...exact.turns.columns.time_shares import Cut
 from ...exact.turns.columns.unit_shares import UnitShares
+from ...model.cpu import Cpu
 from ...performance.fleet_types import FleetType
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem, usable_points
@@ -173,7 +174,11 @@ def points_of_instances(resolved: ResolvedProblem, k: int) -> Sequence[Points]:
 
 def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
     size = resolved.sizes[k]
-    memory_mib = size.mig.memory_mib if size.mig else resolved.fleet_by_name[size.gpu].facts.memory_mib
+    gpu = resolved.fleet_by_name[size.gpu].gpu
+    if isinstance(gpu, Cpu):
+        memory_mib = gpu.memory_of(size.cores or 0)
+    else:
+        memory_mib = size.mig.memory_mib if size.mig else gpu.memory_mib
     return slots_of(
         size.gpu,
         size.name,

@@ -6,10 +6,11 @@ turns has at hand (at_hand.py) is a plan of this problem, if it holds there: who
 
 The bound is that of time_shares.py at prices for which no program is solved. A partition costs the part of its GPU that
 it is: a MIG instance by its compute slices, of the most that any cut has; a share under MPS by its percentage, of what
-shares divide; a whole GPU all of it. So the partitions of a GPU cost together its price at most, however it is cut.
-Each service needs at least tau of a partition's time, so it pays at least the least of (price of a partition) tau, and
-a plan costs no less than what all pay. On shares that slow each other services are taken as if alone, which is the
-first line of crowds.py: no neighbour makes anyone faster.
+shares divide; cores by their number, of all that their CPU has; a whole GPU all of it. So the partitions of a GPU cost
+together its price at most, however it is cut. Each service needs at least tau of a partition's time, so it pays at
+least the least of (price of a partition) tau, and a plan costs no less than what all pay. On shares that slow each
+other services are taken as if alone, which is the first line of crowds.py: no neighbour makes anyone
+faster.
 
 A percentile takes longer to look up than there is time, so here a turn carries all of its batches, and a share as many
 requests/s as it executes, if a batch is executed within the SLO. What keeps a percentile of requests at random does
@@ -27,6 +28,7 @@ from ...allocation.assembly import UNKNOWN_BOUND
 from ...exact.cost_lattice import cost_lattice
 from ...exact.turns.columns.slots import Slots
 from ...exact.turns.columns.time_shares import time_shares
+from ...model.cpu import Cpu
 from ...model.geometry import maximal_multisets, placement_rules
 from ...model.plan import Bound, Plan, Status
 from ...performance.fleet_types import FleetType
@@ -118,6 +120,8 @@ def _parts_of_sizes(resolved: ResolvedProblem, entry: FleetType) -> dict[int, fl
     """Returns which part of a GPU each of its sizes is, by the index of the size."""
     whole = resolved.whole_of(entry.gpu.name)
     parts = {} if whole is None else {whole: 1.0}
+    if isinstance(entry.gpu, Cpu):
+        parts |= {k: (resolved.sizes[k].cores or 0) / entry.gpu.core_count for k in resolved.cores_of(entry.gpu.name)}
     mig = {k: resolved.sizes[k].profile for k in resolved.sizes_of(entry.gpu.name)}
     if mig:
         slices = {profile.name: profile.compute_slices for profile in mig.values()}
