@@ -80,6 +80,11 @@ class Answer:
     plan: Plan
 
 
+def is_same(one: Plan, other: Plan) -> bool:
+    """Tells whether two plans have the same services in the same places for the same problem, whenever found."""
+    return one is other or (one.problem == other.problem and one.gpus == other.gpus)
+
+
 @dataclass
 class Session:
     """The working state that all screens share; widgets show it and are not where it is kept."""

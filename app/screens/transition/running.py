@@ -7,7 +7,7 @@ import streamlit as st
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.plan_origin import note_origin, origin_in_words
-from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.session import Answer, Session, is_same
 from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.formats.live_state.live_gpus import LiveState, running_plan
 from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
@@ -62,7 +62,9 @@ def choose_running(session: Session) -> None:
     if running is not None:
         st.caption(_since(session, running))
     buttons = st.container(horizontal=True)
-    can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
+    can_take = (
+        answer is not None and bool(answer.plan.gpus) and (running is None or not is_same(answer.plan, running.plan))
+    )
     buttons.button(
         "Set this plan as what runs",
         key="running_is_last",

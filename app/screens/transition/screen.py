@@ -19,7 +19,7 @@ from sliceplan.app.screens.transition.running import choose_running
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to_files
 from sliceplan.app.session.plan_origin import origin_in_words
-from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.session import Answer, Session, is_same
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.history import changed_in_words
 from sliceplan.app.tables.transition import (
@@ -106,7 +106,7 @@ def show(session: Session) -> None:
     if running is None:
         _show_without_running(session, answer)
         return
-    if answer is not None and answer.plan.gpus and answer.plan is not running.plan:
+    if answer is not None and answer.plan.gpus and not is_same(answer.plan, running.plan):
         options = _choose_options(session, running.plan, answer.plan)
         _ask(session, running, answer, options)
         moves: PlannedMoves | None = value_of(session, "transition")
@@ -117,7 +117,7 @@ def show(session: Session) -> None:
             seen = Answer(shown(session, problem, problem, before), shown(session, problem, answer.plan, before))
             _show_moves(session, shown(session, problem, moves, before), seen)
             _show_downloads(session, moves)
-    elif answer is not None and answer.plan is running.plan:
+    elif answer is not None and answer.plan.gpus:
         st.info(
             "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Services and fleet* and "
             "press Solve, or find a plan with few moves below."
@@ -147,7 +147,7 @@ def _show_next(session: Session) -> None:
     st.markdown(f"**{literal(answer.problem.name)}**: {literal(summary_and_what_of(answer.plan, answer.plan.gap))}")
     st.caption(literal(sentence(origin_in_words(session, answer))))
     running = session.running
-    if running is not None and running.problem.name == answer.problem.name and running.plan is not answer.plan:
+    if running is not None and running.problem.name == answer.problem.name and not is_same(running.plan, answer.plan):
         other = changed_in_words(changes(running.problem, answer.problem), answer.problem.labels)
         st.markdown(f"Other than today: {literal(other)}")
     warn_if_outdated(session, answer.problem)

@@ -176,6 +176,18 @@ def test_a_new_plan_begins_with_the_answer_to_what_runs():
     assert session.running is None
 
 
+def test_the_same_plan_found_once_more_is_the_one_that_runs():
+    session = session_with(shop())
+    session.running = Answer(shop(), shop_plan())
+    session.results["solve"] = Result(shop(), shop_plan().model_copy(update={"runtime_s": 3.0}))
+    page = settled(screen("transition", session))
+    assert "The next plan is the one that runs today" in texts(page.info)
+    assert page.button(key="running_is_last").disabled
+    assert "Other than today" not in texts(page.markdown)
+    assert not session.open_jobs
+    assert "transition" not in session.results
+
+
 def test_who_has_nothing_that_runs_sees_an_example_that_changes_nothing_of_theirs():
     page = press(screen("transition", session_with(mixed())), "example")
     assert not page.exception
