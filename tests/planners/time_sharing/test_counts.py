@@ -94,6 +94,17 @@ def test_counts_on_the_surrogate_are_those_of_the_prototype(clean, sbp, gpulets)
         assert sum(planner(surrogate(rates, clean=clean), GPUS) is not None for rates in some) == expected
 
 
+@pytest.mark.parametrize(
+    ("clean", "expected"),
+    [(True, (1023, 1023)), (False, (921, 897))],  # the prototype: 1,021 and 1,021; 921 and 897
+    ids=["rtx-clean", "rtx"],
+)
+def test_counts_of_all_divisions_on_the_surrogate_are_within_two_of_the_prototype(clean, expected):
+    drawn = [surrogate(rates, clean=clean) for rates in scenarios((0, 200, 400, 600))]
+    found = [(services, gpus) for services in drawn if (gpus := ideal(services, GPUS)) is not None]
+    assert (len(found), sum(judged(services, gpus).holds for services, gpus in found)) == expected
+
+
 @pytest.mark.parametrize(("place", "greatest"), [(0, 1510), (1, 2010), (3, 2250)])
 def test_of_equal_products_of_rate_and_slo_the_order_of_services_decides(place, greatest):
     names = ["lenet"] * 6
