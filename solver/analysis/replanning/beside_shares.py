@@ -27,6 +27,9 @@ from .trade import NAME, Answer, trade
 FOR_THE_BOUND = 0.4
 """Part of the time limit for the bound on the cost of any plan, and for the plan without regard to what runs."""
 
+FOR_FEWER_MOVES = 0.3
+"""Part of the time that is left then for fewer moves at a total that is proven."""
+
 SOLVER = "GPUs that run are cleared in turns; slice prices, then HiGHS through MathOpt"
 
 
@@ -73,6 +76,9 @@ def replanned_beside_shares(
     best = taken(asked, first, best)
     # A search goes on from as few open services as need be: of the plan made anew all are.
     begin = first if first is not None else best
+    limited = asked.ended(best, limited=True) is StopReason.TIME_LIMIT
+    # Where the best is proven, what is left to find are fewer moves for as much.
+    until = deadline if limited else time.monotonic() + FOR_FEWER_MOVES * (deadline - time.monotonic())
     if begin is not None:
         begun = asked.ways.better(
             begin,
@@ -81,7 +87,7 @@ def replanned_beside_shares(
             most_moves=most_moves,
             least=asked.least,
             on_better=lambda found: offered(taken(asked, found, best)),
-            deadline=deadline,
+            deadline=until,
         )
         best = taken(asked, begun, best)
     limited = time.monotonic() >= deadline
