@@ -11,6 +11,7 @@ from ..analysis.leaving_out import everything_shed, least_value_to_shed
 from ..metrics.capacity_report import capacity_report
 from ..model.capacity_report import CapacityReport, HeadroomReport, Shed, ShedReport
 from ..model.counted import require_counts
+from ..model.errors import Finding, InputError
 from ..model.plan import Plan
 from ..model.problem import Problem, Weights
 from ..model.profile import Profile
@@ -46,6 +47,7 @@ def headroom(
     task = task_of(problem, profiles, time_limit_s, source, gap)
     require_counts(problem)
     refuse_unplannable(task, source)
+    _refuse_shares_kept_free(task, source)
     first = _served_at_hand(task)
     limits = GrowthLimits(fits=1.0) if first and not task.left_s else _growth_limits(task)
     if first and (limits.fits or 0.0) < 1.0:
@@ -63,6 +65,16 @@ def headroom(
     task = replace(task, resolved=resolve(grown, task.profiles))
     plan = planned(task, exact(), limits.gpus)
     return Headroom(report, grown, better_of(plan, first) if first and limits.fits == 1.0 else plan)
+
+
+def _refuse_shares_kept_free(task: Task, source: str | None) -> None:
+    """Raises InputError where partitions are kept free under MPS: what is searched here knows them on MIG alone."""
+    if task.resolved.mps and task.resolved.problem.settings.keeps_spares:
+        why = (
+            f"keeps partitions free; with MPS in the fleet, on {', '.join(task.resolved.mps)}, it is not known how far "
+            "rates can grow beside these, nor whom to leave out: solve plans such fleets, too"
+        )
+        raise InputError([Finding(source or task.resolved.problem.name, "settings", why)])
 
 
 def _served_at_hand(task: Task) -> Plan | None:
@@ -103,6 +115,7 @@ def shed(
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
     task = task_of(problem, profiles, time_limit_s, source, gap)
     refuse_unplannable(task, source)
+    _refuse_shares_kept_free(task, source)
     if first := _served_at_hand(task):
         plan = better_of(planned(task, exact()), first) if task.left_s else first
         return Shedding(ShedReport(value_lost=0.0, least_value_lost=0.0, shed=()), problem, plan)

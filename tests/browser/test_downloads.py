@@ -83,5 +83,5 @@ def test_pictures_are_taken_as_svg_or_png_and_tables_as_csv(page, tmp_path):
     page.get_by_role("radio", name="Services").click()
     page.get_by_test_id("stDataFrame").hover()
     table = taken(page, re.compile("Download as CSV"), tmp_path).read_text(encoding="utf-8-sig")
-    assert table.startswith("service,runs on,")
+    assert table.startswith("service,model,runs on,")
     assert len(table.splitlines()) == 9

@@ -41,9 +41,14 @@ def test_a_cheapest_plan_has_nothing_to_win():
 
 def test_where_replanning_knows_no_way_the_plan_made_anew_is_compared():
     problem = example_problems()["cpus"]
-    running = solve(problem, "exact")
-    report = defragmentation(problem, running.model_copy(update={"cost_per_hour": 100.0}))
+    workloads = tuple(one.model_copy(update={"rate_rps": 3 * one.rate_rps}) for one in problem.workloads)
+    running = solve(problem.model_copy(update={"workloads": workloads}), "exact")
+    report = defragmentation(problem, running)
     assert "replanning knows GPUs only" in report.note
+    (anew,) = report.steps
+    assert anew.most_moves is None
+    assert anew.plan.cost_per_hour < running.cost_per_hour
+    assert anew.moved == anew.transition.disturbed.services
 
 
 def test_moves_win_on_gpus_that_are_shared_too():
