@@ -60,7 +60,9 @@ def better_of(searched: Plan, at_hand: Plan) -> Plan:
     best = searched
     if _is_better(at_hand, searched):
         search = searched.search
-        if searched.status is Status.INFEASIBLE:  # at the very edge of what fits, where solvers have tolerances
+        if at_hand.status is Status.OPTIMAL:
+            search = search.model_copy(update={"stopped": StopReason.PROVED})
+        elif searched.status is Status.INFEASIBLE:  # at the very edge of what fits, where solvers have tolerances
             search = search.model_copy(update={"stopped": StopReason.GAP_LEFT})
         runtime_s = round(searched.runtime_s + at_hand.runtime_s, 6)
         best = at_hand.model_copy(update={"search": search, "runtime_s": runtime_s})

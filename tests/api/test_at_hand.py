@@ -187,3 +187,13 @@ def test_headroom_and_shedding_keep_the_plan_at_hand_where_the_search_after_it_h
     assert (grown.report.factor, left_out.report.value_lost) == (1.0, 0.0)
     for found in (grown, left_out):
         assert check(problem, found.plan, shipped_profiles()) == []
+
+
+def test_a_plan_at_hand_that_is_proven_stays_so_beside_a_search_that_found_a_dearer_one():
+    proven, dearer = api.solve(PROBLEM), api.solve(PROBLEM, "whole-gpu")
+    assert proven.status is Status.OPTIMAL
+    assert dearer.cost_per_hour > proven.cost_per_hour
+    best = better_of(dearer, proven)
+    assert best.gpus == proven.gpus
+    assert (best.status, best.search.stopped) == (Status.OPTIMAL, StopReason.PROVED)
+    assert check(PROBLEM, best, shipped_profiles()) == []
